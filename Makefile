@@ -1,0 +1,71 @@
+# Everything a checkout needs: Python 3.11 or newer, make and git. `make` lists what there is.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
+INSTALLED := $(VENV)/installed
+
+# Folders with an old.jsonl and a new.jsonl.
+EXAMPLES := examples/legacy-vs-harbor examples/verifier-fix
+
+# More arguments for one run: `make test ARGS="-k masked"`, `make lock ARGS=--upgrade`.
+ARGS ?=
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help .venv demo test check format bench schema lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[.a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+.venv: $(INSTALLED) ## Install the locked dependencies and the project into .venv
+
+demo: $(INSTALLED) ## Compare two pairs of example rollouts
+	@for pair in $(EXAMPLES); do \
+	    printf '\n$$ rollout-compare %s/old.jsonl %s/new.jsonl\n\n' "$$pair" "$$pair"; \
+	    $(BIN)/rollout-compare "$$pair/old.jsonl" "$$pair/new.jsonl" || exit; \
+	done
+
+test: $(INSTALLED) ## Run the tests
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(INSTALLED) ## Lint, formatting, types, import contracts, generated files in step
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python tools/summary_schema.py --check
+
+format: $(INSTALLED) ## Format the code and mend what lint can mend
+	@$(BIN)/ruff check --fix-only
+	@$(BIN)/ruff format
+
+bench: $(INSTALLED) ## Measure speed and memory against the plain way
+	@$(BIN)/python benchmarks/bench.py $(ARGS)
+
+schema: $(INSTALLED) ## Write schema/summary.v1.json from the summary's model
+	@$(BIN)/python tools/summary_schema.py
+
+LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --no-config --no-header --universal --python-version 3.11 \
+    --generate-hashes
+
+lock: $(INSTALLED) ## Lock again what pyproject.toml asks for (ARGS=--upgrade: newest versions)
+	@$(LOCK) $(ARGS) --output-file requirements/runtime.txt
+	@$(LOCK) $(ARGS) --group dev --constraints requirements/runtime.txt --output-file requirements/dev.txt
+
+clean: ## Remove everything that is made here, .venv included
+	@rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The lock holds the build backend too, hence --no-build-isolation: nothing is fetched that it does not name.
+$(INSTALLED): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "$(PYTHON) is missing or older than 3.11: name another one, make PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || \
+	    { echo "$(PYTHON) lacks the venv module: install it (on Debian and Ubuntu: python3-venv)" >&2; exit 1; }
+	@echo "Installing the locked dependencies into $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@$(PIP) install --no-build-isolation --no-deps -e .
+	@touch $@

@@ -1,0 +1,169 @@
+"""What became of each task: its rows reduced to one statement a side, and the class that follows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import overload
+
+from rollout_compare.core.join import NOBODY, Groups, Match
+from rollout_compare.core.schema import (
+    COUNT_NAMES,
+    REWARD_TOLERANCE,
+    Category,
+    SideName,
+    TaskComparison,
+    TaskSide,
+)
+from rollout_compare.core.side import Side
+
+_CATEGORIES: tuple[Category, ...] = ("identical", "flipped", "flipped_agent_error", "masked", "missing")
+_IDENTICAL, _FLIPPED, _AGENT_ERROR, _MASKED, _MISSING = range(len(_CATEGORIES))
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """The mean of finite numbers, correctly rounded even next to the float limits; None for none."""
+    if not values:
+        return None
+    if len(values) == 1:
+        return values[0]
+    try:
+        total = math.fsum(values)
+    except OverflowError:
+        return float(sum(map(Fraction, values)) / len(values))
+    return total / len(values)
+
+
+def reduce_rows(side: Side, rows: Sequence[int]) -> TaskSide:
+    """What the rows of one task say together. A reward that is missing or not finite is no part of a mean."""
+    signals = [side.signals_of(row) for row in rows]
+    rewards = [side.rewards[row] for row in rows]
+    finite = [reward for reward in rewards if math.isfinite(reward)]
+    counted = [reward for reward, said in zip(rewards, signals, strict=True) if said.masked is None]
+    masked = [said.masked for said in signals if said.masked is not None]
+    reason = None if not masked else masked[0] if len(rows) == 1 else f"{len(masked)}/{len(rows)} rows masked: {masked[0]}"
+    return TaskSide(
+        reward=mean(finite),
+        rows=len(rows),
+        masked=reason,
+        agent_error=next((said.agent_error for said in signals if said.agent_error is not None), None),
+        failure_kind=next((said.failure_kind for said in signals if said.failure_kind is not None), None),
+        counted_reward=mean(counted),
+        counted_rows=len(counted),
+        rewards=tuple(
+            reward if said.masked is None else None for reward, said in zip(rewards, signals, strict=True)
+        ),
+        failure_message=next((said.message for said in signals if said.message is not None), None),
+    )
+
+
+class Tasks(Sequence[TaskComparison]):
+    """All tasks in label order. Only their classes are stored; a task is worked out when it is asked for."""
+
+    def __init__(self, old: Side, new: Side, match: Match) -> None:
+        self._sides = old, new
+        self._match = match
+        self._categories = bytearray(_classes(old, new, match))
+
+    def __len__(self) -> int:
+        return len(self._categories)
+
+    @overload
+    def __getitem__(self, at: int) -> TaskComparison: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[TaskComparison]: ...
+    def __getitem__(self, at: int | slice) -> TaskComparison | list[TaskComparison]:
+        if isinstance(at, slice):
+            return [self._task(position) for position in range(len(self))[at]]
+        return self._task(range(len(self))[at])
+
+    def __iter__(self) -> Iterator[TaskComparison]:
+        return map(self._task, range(len(self)))
+
+    def _task(self, at: int) -> TaskComparison:
+        old, new = self.side_of(at, "old"), self.side_of(at, "new")
+        category = _CATEGORIES[self._categories[at]]
+        winner: SideName | None = None
+        if category in ("flipped", "flipped_agent_error") and old is not None and new is not None:
+            winner = "old" if (old.counted_reward or 0.0) > (new.counted_reward or 0.0) else "new"
+        return TaskComparison(self._match.labels[at], category, winner, old, new)
+
+    def positions(self, *categories: Category) -> list[int]:
+        """Where the tasks of these categories stand, in label order."""
+        wanted = {_CATEGORIES.index(category) for category in categories}
+        return [at for at, category in enumerate(self._categories) if category in wanted]
+
+    def of(self, *categories: Category) -> Iterator[TaskComparison]:
+        """The tasks of these categories, in label order."""
+        return map(self._task, self.positions(*categories))
+
+    def rows_of(self, at: int, side: SideName) -> list[int]:
+        """The row numbers of a task on one side, in reading order; empty when the side lacks it."""
+        groups, group = self._place(at, side)
+        return [] if group == NOBODY else groups.rows(group)
+
+    def side_of(self, at: int, side: SideName) -> TaskSide | None:
+        """What one side says of a task."""
+        rows = self.rows_of(at, side)
+        return reduce_rows(self._sides[0 if side == "old" else 1], rows) if rows else None
+
+    def label(self, at: int) -> str:
+        """The name of a task."""
+        return self._match.labels[at]
+
+    def _place(self, at: int, side: SideName) -> tuple[Groups, int]:
+        found = self._match
+        return (found.old_groups, found.old[at]) if side == "old" else (found.new_groups, found.new[at])
+
+    def losing_row(self, at: int) -> tuple[SideName, int]:
+        """The losing side of a flip and the row there with the lowest reward, the first on ties."""
+        winner = self._task(at).winner
+        loser: SideName = "new" if winner == "old" else "old"
+        side = self._sides[0 if loser == "old" else 1]
+        return loser, min(self.rows_of(at, loser), key=side.rewards.__getitem__)
+
+    def counts(self) -> dict[str, int]:
+        """How many tasks there are of each kind, under the names of the JSON summary."""
+        counts = dict.fromkeys(COUNT_NAMES, 0)
+        counts["tasks"] = len(self)
+        for code, category in enumerate(_CATEGORIES):
+            counts[category] = self._categories.count(code)
+        for task in self.of("flipped"):
+            counts[f"flipped_{task.winner}_win"] += 1
+        for task in self.of("masked"):
+            counts["masked_old"] += task.old is not None and task.old.masked is not None
+            counts["masked_new"] += task.new is not None and task.new.masked is not None
+        for at in self.positions("missing"):
+            only = "old" if self._match.new[at] == NOBODY else "new"
+            counts[f"missing_{only}_only"] += 1
+        return counts
+
+
+def _classes(old: Side, new: Side, match: Match) -> Iterator[int]:
+    old_rewards, new_rewards = old.rewards, new.rewards
+    old_signals, new_signals = old.signals, new.signals
+    old_groups, new_groups = match.old_groups, match.new_groups
+    for at, (old_group, new_group) in enumerate(zip(match.old, match.new, strict=True)):
+        if old_group == NOBODY or new_group == NOBODY:
+            yield _MASKED if match.is_anonymous(at) else _MISSING
+            continue
+        if not (old_groups.has_several_rows(old_group) or new_groups.has_several_rows(new_group)):
+            old_row, new_row = old_groups.first[old_group] - 1, new_groups.first[new_group] - 1
+            if not old_signals[old_row] and not new_signals[new_row]:
+                # The usual task, one row a side that just counts: worked out without an object.
+                yield _IDENTICAL if abs(old_rewards[old_row] - new_rewards[new_row]) <= REWARD_TOLERANCE else _FLIPPED
+                continue
+        yield _class_of(
+            reduce_rows(old, old_groups.rows(old_group)), reduce_rows(new, new_groups.rows(new_group))
+        )
+
+
+def _class_of(old: TaskSide, new: TaskSide) -> int:
+    if old.masked is not None or new.masked is not None:
+        return _MASKED
+    assert old.counted_reward is not None
+    assert new.counted_reward is not None
+    if abs(old.counted_reward - new.counted_reward) <= REWARD_TOLERANCE:
+        return _IDENTICAL
+    return _FLIPPED if old.agent_error is None and new.agent_error is None else _AGENT_ERROR

@@ -1,0 +1,122 @@
+"""Two sides in, a comparison out."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, replace
+
+from rollout_compare.core.classify import Tasks
+from rollout_compare.core.identity import IdColumn, Names
+from rollout_compare.core.keys import Joined, join
+from rollout_compare.core.schema import CompareInputError, Join, Warn, counted, named
+from rollout_compare.core.side import NO_INDEX, Side
+from rollout_compare.core.trust import doubts
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Everything two sides say of each other, task by task."""
+
+    old: Side
+    new: Side
+    join: Join
+    notes: list[str]
+    warnings: list[Warn]
+    counts: dict[str, int]
+    tasks: Tasks
+
+
+def compare(old: Side, new: Side) -> Comparison:
+    """Compare two sides, `old` being the reference and `new` the candidate.
+
+    Raises CompareInputError when neither side has a row, or when the rows name no task.
+    """
+    if not len(old) and not len(new):
+        where = " and ".join(dict.fromkeys(old.paths + new.paths))
+        raise CompareInputError("", f"no rows in either input ({where})")
+    if new.names is not old.names:
+        new = _renamed(new, old.names)
+    joined = join(old, new)
+    tasks = Tasks(old, new, joined.match)
+    counts = tasks.counts()
+    return Comparison(
+        old,
+        new,
+        Join(
+            joined.old.key,
+            joined.new.key,
+            joined.match.old_prefix,
+            joined.match.new_prefix,
+            joined.match.keyed_by_taskset,
+        ),
+        _notes(joined, tasks),
+        doubts(joined, tasks, counts),
+        counts,
+        tasks,
+    )
+
+
+def _notes(joined: Joined, tasks: Tasks) -> list[str]:
+    notes = [*joined.match.notes, *joined.notes]
+    several = [
+        tasks.label(at)
+        for at, (old, new) in enumerate(zip(joined.match.old, joined.match.new, strict=True))
+        if joined.match.old_groups.has_several_rows(old) or joined.match.new_groups.has_several_rows(new)
+    ]
+    if several:
+        notes.append(f"compared on the mean reward of several rows: {named(several)}")
+    notes += _errors_without_a_flip(joined, tasks)
+    for side, name in ((joined.old.side, "old"), (joined.new.side, "new")):
+        notes += [
+            f"{name}: {counted(number, 'failures sidecar record')} of class {failure_class} counted as reward 0"
+            for failure_class, number in sorted(side.counted_as_zero.items())
+        ]
+        if any(shard.origin.is_pipe for shard in side.shards):
+            notes.append(f"{name}: read from a pipe, once: verifier output inside its rows cannot be shown")
+    return notes
+
+
+def _errors_without_a_flip(joined: Joined, tasks: Tasks) -> list[str]:
+    sides = joined.old.side, joined.new.side
+    if not any(said.agent_error is not None for side in sides for said in side.signal_table):
+        return []
+    erring = [
+        task.task
+        for task in tasks.of("identical")
+        if (task.old is not None and task.old.agent_error is not None)
+        or (task.new is not None and task.new.agent_error is not None)
+    ]
+    return [f"identical although an agent error is reported: {named(erring)}"] if erring else []
+
+
+def _renamed(side: Side, names: Names) -> Side:
+    """The same side with its ids in the names of another one."""
+    table = array("I", [names[value] for value in side.names])
+
+    def indices(codes: array[int]) -> array[int]:
+        return array("q", [code if code >= NO_INDEX else -2 - table[-2 - code] for code in codes])
+
+    def column(of: IdColumn) -> IdColumn:
+        tasksets = None if of.tasksets is None else array("I", map(table.__getitem__, of.tasksets))
+        return IdColumn(array("I", map(table.__getitem__, of.ids)), tasksets)
+
+    return replace(
+        side,
+        names=names,
+        task_index=indices(side.task_index),
+        rollout_index=indices(side.rollout_index),
+        columns={name: column(of) for name, of in side.columns.items()},
+        shards=[
+            replace(
+                shard,
+                indexed={
+                    index if index >= NO_INDEX else -2 - table[-2 - index]: {
+                        name: {(table[taskset], table[task_id]) for taskset, task_id in pairs}
+                        for name, pairs in said.items()
+                    }
+                    for index, said in shard.indexed.items()
+                },
+            )
+            for shard in side.shards
+        ],
+    )

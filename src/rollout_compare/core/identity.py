@@ -1,0 +1,142 @@
+"""What names a task: id values as rows write them, interned, and columns of them."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any
+
+from rollout_compare.core.rows import HasInstanceId, Row, TaskId
+from rollout_compare.core.schema import ID_FIELDS
+
+IdKey = str | int | float
+"""An id as it is interned: numbers stay numbers, so that `1` and `"1"` can be told apart; see `text_of`."""
+
+ABSENT = 0
+
+
+class Names(dict[IdKey | None, int]):
+    """Interned ids: each value has one code, 1 and up; the code of None is 0 (absent).
+
+    Both sides of a comparison share one table, so that equal codes mean equal ids.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({None: ABSENT})
+
+    def __missing__(self, value: IdKey | None) -> int:
+        code = len(self)
+        self[value] = code
+        return code
+
+
+def text_of(value: IdKey) -> str:
+    """The text by which an id is compared: an integral float reads as its integer."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def id_of(value: Any) -> tuple[IdKey | None, IdKey | None]:
+    """The (taskset, id) that a row's value stands for; (None, None) when the value is absent.
+
+    An object is {taskset, task_id}, `id` standing in for `task_id`; one that has neither is its canonical JSON.
+    """
+    if isinstance(value, TaskId):
+        return _taskset(value.taskset), _plain(value.id if value.task_id is None else value.task_id)
+    if isinstance(value, dict):
+        task_id = value.get("task_id")
+        if task_id is None:
+            task_id = value.get("id")
+        if task_id is None:
+            return None, json.dumps(value, sort_keys=True)
+        return _taskset(value.get("taskset")), _plain(task_id)
+    return None, _plain(value)
+
+
+def _taskset(value: Any) -> IdKey | None:
+    if value is None or value in ("", [], {}):
+        return None
+    return _plain(value)
+
+
+def _plain(value: Any) -> IdKey | None:
+    if value is None or type(value) in (str, int):
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, dict):
+        return json.dumps(value, sort_keys=True)
+    if type(value) is float and value == value and abs(value) != float("inf"):
+        return value
+    return str(value)
+
+
+@dataclass(slots=True)
+class IdColumn:
+    """One id field over all rows of a side: a code per row (0 = absent) and, for objects, its taskset's code."""
+
+    ids: array[int] = field(default_factory=lambda: array("I"))
+    tasksets: array[int] | None = None
+
+    def extend(self, values: Sequence[Any], names: Names) -> None:
+        """Append one value per row."""
+        kinds = set(map(type, values))
+        if kinds <= {str, int, type(None)}:
+            self.ids.extend(map(names.__getitem__, values))
+            tasksets = None
+        else:
+            pairs = list(map(id_of, values))
+            self.ids.extend([names[task_id] for _, task_id in pairs])
+            tasksets = [names[taskset] for taskset, _ in pairs]
+        if tasksets is not None and (self.tasksets is not None or any(tasksets)):
+            self._pad(len(self.ids) - len(values))
+            assert self.tasksets is not None
+            self.tasksets.extend(tasksets)
+        elif self.tasksets is not None:
+            self.tasksets.extend(_zeros(len(values)))
+
+    def pad(self, rows: int) -> None:
+        """Make the column `rows` long with absent values."""
+        self.ids.extend(_zeros(rows - len(self.ids)))
+        if self.tasksets is not None:
+            self._pad(rows)
+
+    def _pad(self, rows: int) -> None:
+        if self.tasksets is None:
+            self.tasksets = array("I")
+        self.tasksets.extend(_zeros(rows - len(self.tasksets)))
+
+
+def _zeros(number: int) -> array[int]:
+    return array("I", bytes(4 * number))
+
+
+_TOP_LEVEL = {name: name.lstrip("_") for name in ID_FIELDS if "." not in name}
+_NESTED = {name: name.rpartition(".") for name in ID_FIELDS if "." in name}
+_top_level_values = attrgetter(*_TOP_LEVEL.values())
+
+
+def id_values(rows: Sequence[Row]) -> Iterable[tuple[str, list[Any]]]:
+    """The values of each id field that at least one of the rows carries, as (field, one value per row)."""
+    columns = zip(*map(_top_level_values, rows), strict=True)
+    for name, values in zip(_TOP_LEVEL, columns, strict=True):
+        if values.count(None) != len(values):
+            yield name, values
+    parents: dict[str, list[Any]] = {
+        "verifier_metadata": [row.verifier_metadata for row in rows],
+        "instance_config": [row.instance_config for row in rows],
+        "responses_create_params.metadata": [_request_metadata(row) for row in rows],
+    }
+    for name, (parent, _, leaf) in _NESTED.items():
+        owners = parents[parent]
+        if owners.count(None) != len(owners):
+            found = [None if owner is None else getattr(owner, leaf) for owner in owners]
+            if found.count(None) != len(found):
+                yield name, found
+
+
+def _request_metadata(row: Row) -> HasInstanceId | None:
+    params = row.responses_create_params
+    return None if params is None else params.metadata

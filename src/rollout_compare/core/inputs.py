@@ -1,0 +1,136 @@
+"""From the paths a user gives to the files that make one side: directories, globs, shards and their sidecars."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rollout_compare.core.schema import CompareInputError
+
+_NAME = re.compile(r"(?s)(?P<stem>.+?)(?P<extension>\.[^.]+)?(?P<packing>\.(?:gz|zst))?", re.IGNORECASE)
+_PACKINGS = ("", ".gz", ".zst")
+_ROLLOUTS_FILE = re.compile(r"(?s).+\.(?:jsonl|ndjson)(?:\.gz|\.zst)?", re.IGNORECASE)
+_NOT_ROLLOUTS = re.compile(
+    r"(?s)(?:.*(?:_failures|_materialized_inputs|_reward_profiling)|rollout_verdicts)"
+    r"\.(?:jsonl|ndjson)(?:\.gz|\.zst)?",
+    re.IGNORECASE,
+)
+_LISTED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ShardFiles:
+    """The files of one shard, paths as given; `sidecar` and `materialized` only when they exist."""
+
+    rollouts: str
+    sidecar: str | None
+    materialized: str | None
+
+    def all(self) -> list[str]:
+        """Every file of the shard that may be read."""
+        return [path for path in (self.rollouts, self.sidecar, self.materialized) if path is not None]
+
+
+def find_shards(paths: Sequence[str]) -> list[ShardFiles]:
+    """The shards that `paths` (files, directories, globs) name, in path order, each file once.
+
+    Raises CompareInputError when a path names nothing, or a directory holds no or several rollouts files.
+    """
+    found: dict[tuple[int, int], str] = {}
+    for path in sorted({file for given in paths for file in _expand(given)}):
+        status = os.stat(path)
+        found.setdefault((status.st_dev, status.st_ino), path)
+    listings: dict[str, list[str]] = {}
+    return [
+        ShardFiles(
+            path, _sibling(path, "_failures", listings), _sibling(path, "_materialized_inputs", listings)
+        )
+        for path in found.values()
+    ]
+
+
+def _expand(given: str) -> list[str]:
+    try:
+        mode = os.stat(given).st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        if not glob.has_magic(given) or "\0" in given:
+            raise CompareInputError(given, "no such file or directory") from None
+        return _glob(given)
+    except OSError as fault:
+        raise CompareInputError(given, f"cannot be read: {fault.strerror}") from None
+    return [_only_rollouts_file(given)] if stat.S_ISDIR(mode) else [given]
+
+
+def _glob(pattern: str) -> list[str]:
+    matches = [
+        path
+        for path in glob.glob(pattern, recursive=True)
+        if not os.path.isdir(path) and os.path.exists(path) and not _is_derived(path)
+    ]
+    if not matches:
+        raise CompareInputError(pattern, "the pattern matches no rollouts file")
+    return matches
+
+
+def _is_derived(path: str) -> bool:
+    return _NOT_ROLLOUTS.fullmatch(os.path.basename(path)) is not None
+
+
+def _only_rollouts_file(directory: str) -> str:
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError as fault:
+        raise CompareInputError(directory, f"cannot be listed: {fault.strerror}") from None
+    files = [
+        name
+        for name in names
+        if _ROLLOUTS_FILE.fullmatch(name)
+        and not _is_derived(name)
+        and not os.path.isdir(os.path.join(directory, name))
+    ]
+    usual = [name for packing in _PACKINGS for name in files if name == "rollouts.jsonl" + packing]
+    if usual:
+        return os.path.join(directory, usual[0])
+    if not files:
+        raise CompareInputError(directory, "a directory without a rollouts file (*.jsonl or *.ndjson)")
+    if len(files) > 1:
+        listed = ", ".join(files[:_LISTED]) + (f" and {len(files) - _LISTED} more" if len(files) > _LISTED else "")
+        raise CompareInputError(directory, f"a directory with several rollouts files, name one of them: {listed}")
+    return os.path.join(directory, files[0])
+
+
+def _sibling(path: str, ending: str, listings: dict[str, list[str]]) -> str | None:
+    """The file beside `path` whose stem is longer by `ending`, in any case of its suffixes, packed or not."""
+    directory, name = os.path.split(path)
+    parts = _NAME.fullmatch(name)
+    if parts is None:
+        return None
+    wanted = parts["stem"] + ending
+    if directory not in listings:
+        listings[directory] = _names_in(directory)
+    beside = [other for other in listings[directory] if other.startswith(wanted) and other != name]
+    for suffix in _suffixes(parts["extension"]):
+        exact = [other for other in beside if other == wanted + suffix]
+        folded = [other for other in beside if other[len(wanted) :].lower() == suffix.lower()]
+        for other in exact + sorted(folded):
+            candidate = os.path.join(directory, other)
+            if os.path.exists(candidate):
+                return candidate
+    return None
+
+
+def _suffixes(extension: str | None) -> Iterable[str]:
+    own = [] if extension is None else [extension]
+    return [stem + packing for stem in [*own, ".jsonl"] for packing in _PACKINGS]
+
+
+def _names_in(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory or ".")
+    except OSError:
+        # A directory that may be entered but not listed: no sibling is looked up by name.
+        return []

@@ -1,0 +1,222 @@
+"""Which field names the tasks of each side, and the match that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rollout_compare.core.identity import ABSENT
+from rollout_compare.core.join import NOBODY, Match, match
+from rollout_compare.core.keyed import Keyed, keyed
+from rollout_compare.core.schema import (
+    FALLBACK_KEYS,
+    ID_FIELDS,
+    NAMED_TASKS,
+    PROMPT,
+    TASK_INDEX,
+    TASK_KEY_CANDIDATES,
+    CompareInputError,
+    Warn,
+    counted,
+    named,
+)
+from rollout_compare.core.side import Side
+
+
+@dataclass(slots=True)
+class Joined:
+    """Both sides under their keys, matched."""
+
+    old: Keyed
+    new: Keyed
+    match: Match
+    notes: list[str] = field(default_factory=list)
+    warnings: list[Warn] = field(default_factory=list)
+
+
+def join(old: Side, new: Side) -> Joined:
+    """Choose a key for each side and match their tasks.
+
+    Raises CompareInputError when the rows name no task.
+    """
+    choices = [_Choice(side, name) for side, name in ((old, "old"), (new, "new"))]
+    keys = [choice.key for choice in choices]
+    for at, choice in enumerate(choices):
+        if keys[at] is None and not choice.has_voters:
+            keys[at] = keys[1 - at]
+    if keys[0] is not None and keys[1] is not None:
+        joined = _joined(old, new, keys[0], keys[1])
+    else:
+        joined = _by_fallback(old, new)
+    for choice, side in zip(choices, (joined.old, joined.new), strict=True):
+        joined.notes += choice.notes_for(side)
+    return joined
+
+
+class _Choice:
+    """The key of one side, as far as the side alone decides it."""
+
+    def __init__(self, side: Side, name: str) -> None:
+        self._name = name
+        self.key = side.key
+        self.has_voters = True
+        self._main_decided = False
+        if side.key is not None:
+            return
+        main = any(rows for rows in side.main_ranges())
+        voters = [row for row in side.sidecar_rows() if any(_carries(side, name, row) for name in TASK_KEY_CANDIDATES)]
+        self.has_voters = main or bool(voters)
+        on_main = [name for name in TASK_KEY_CANDIDATES if name in side.columns and _all_main_rows_carry(side, name)]
+        on_all = [name for name in on_main if all(_carries(side, name, row) for row in voters)]
+        if on_all and self.has_voters:
+            self.key = on_all[0]
+        elif on_main and main:
+            self.key = on_main[0]
+            self._main_decided = True
+
+    def notes_for(self, side: Keyed) -> list[str]:
+        if not self._main_decided:
+            return []
+        anonymous = counted(len(side.anonymous_rows()), "failures sidecar record")
+        return [f"{self._name}: the rows are joined by `{side.key}`, which {anonymous} cannot be placed by"]
+
+
+def _carries(side: Side, key: str, row: int) -> bool:
+    return key in side.columns and side.columns[key].ids[row] != ABSENT
+
+
+def _all_main_rows_carry(side: Side, key: str) -> bool:
+    ids = side.key_column(key).ids
+    return not any(ABSENT in ids[rows.start : rows.stop] for rows in side.main_ranges())
+
+
+def _joined(old: Side, new: Side, old_key: str, new_key: str) -> Joined:
+    sides = keyed(old, old_key), keyed(new, new_key)
+    return Joined(*sides, match(*sides))
+
+
+def _by_fallback(old: Side, new: Side) -> Joined:
+    """The first fallback rung that the rows of both sides carry and that joins a task; else the first they carry."""
+    warnings: list[Warn] = []
+    first: Joined | None = None
+    for rung in FALLBACK_KEYS:
+        tried = _try_rung(old, new, rung)
+        if tried is None:
+            continue
+        if tried.match.joined and rung == TASK_INDEX:
+            contradicted = index_contradictions(tried)
+            if contradicted:
+                warnings.append(_contradiction_warning(contradicted, used=False))
+                continue
+            tried = _prompts_instead(old, new, tried) or tried
+        if tried.match.joined:
+            return _noted(tried, warnings)
+        first = first or tried
+    if first is None:
+        lacking = old if _Choice(old, "old").key is None else new
+        raise CompareInputError(
+            lacking.paths[0],
+            "no task id field found that each row carries (tried "
+            + ", ".join(TASK_KEY_CANDIDATES)
+            + " and the fallbacks of both sides; use --key)",
+        )
+    return _noted(first, warnings)
+
+
+def _noted(joined: Joined, warnings: list[Warn]) -> Joined:
+    key = joined.new.key if joined.old.side.key is not None else joined.old.key
+    what = "a fingerprint of the prompt" if key == PROMPT else f"`{key}`"
+    joined.notes.append(f"no usual task id field on every row: joined by {what}")
+    joined.warnings += warnings
+    return joined
+
+
+def _try_rung(old: Side, new: Side, rung: str) -> Joined | None:
+    open_sides = [side for side in (old, new) if side.key is None]
+    if rung == TASK_INDEX and (len(old.shards) > 1 or len(new.shards) > 1):
+        # Shards restart their indices.
+        return None
+    if not all(_all_main_rows_carry(side, rung) for side in open_sides):
+        return None
+    if not any(any(side.key_column(rung).ids) for side in open_sides):
+        return None
+    return _joined(old, new, old.key or rung, new.key or rung)
+
+
+def _prompts_instead(old: Side, new: Side, by_index: Joined) -> Joined | None:
+    """The join by prompt, when that joins more tasks than the index joins with equal prompts."""
+    by_prompt = _try_rung(old, new, PROMPT)
+    if by_prompt is None:
+        return None
+    equal = sum(bool(prompts[0] & prompts[1]) for _, prompts in prompts_of_joined(by_index))
+    return by_prompt if by_prompt.match.joined > equal else None
+
+
+def joined_tasks(joined: Joined) -> Iterator[int]:
+    """The positions of the tasks that both sides have."""
+    found = joined.match
+    for at, (old, new) in enumerate(zip(found.old, found.new, strict=True)):
+        if old != NOBODY and new != NOBODY:
+            yield at
+
+
+def prompts_of_joined(joined: Joined) -> Iterator[tuple[int, tuple[set[int], set[int]]]]:
+    """Per joined task its position and the prompt fingerprints of its rows on either side."""
+    found = joined.match
+    old, new = joined.old.side.prompts, joined.new.side.prompts
+    for at in joined_tasks(joined):
+        yield (
+            at,
+            (
+                {old[row] for row in found.old_groups.rows(found.old[at])} - {0},
+                {new[row] for row in found.new_groups.rows(found.new[at])} - {0},
+            ),
+        )
+
+
+def index_contradictions(joined: Joined) -> list[str]:
+    """The tasks whose rows name different tasks on the two sides, by an id field that both carry."""
+    sides = joined.old.side, joined.new.side
+    shared = [name for name in ID_FIELDS if all(name in side.columns for side in sides)]
+    columns = [(keyed(sides[0], name).ids, keyed(sides[1], name).ids) for name in shared]
+    found = joined.match
+    contradicted = []
+    for at in joined_tasks(joined):
+        rows = found.old_groups.rows(found.old[at]), found.new_groups.rows(found.new[at])
+        for old_ids, new_ids in columns:
+            said = [
+                {ids[row] for row in side_rows} - {ABSENT}
+                for ids, side_rows in zip((old_ids, new_ids), rows, strict=True)
+            ]
+            if said[0] and said[1] and not said[0] & said[1]:
+                contradicted.append(found.labels[at])
+                break
+    return contradicted
+
+
+def _contradiction_warning(tasks: list[str], *, used: bool) -> Warn:
+    sentence = f"the rows of {counted(len(tasks), 'task')} with the same `{TASK_INDEX}` name different tasks: {named(tasks)}"
+    ending = "the join by index is not to be trusted" if used else "the index was not used to join"
+    return Warn("index_join_contradicted", f"{sentence}; {ending}", len(tasks), tuple(tasks[:NAMED_TASKS]))
+
+
+def contradiction_of_explicit_index(joined: Joined) -> Warn | None:
+    """A warning when the key asked for is the task index and the rows' own ids disagree with it."""
+    asked = [side.key == TASK_INDEX and side.side.key == TASK_INDEX for side in (joined.old, joined.new)]
+    contradicted = index_contradictions(joined) if all(asked) else []
+    return _contradiction_warning(contradicted, used=True) if contradicted else None
+
+
+def other_keys(joined: Joined) -> list[tuple[str, int]]:
+    """Keys that both sides carry and that would join tasks, with how many; the most first."""
+    old, new = joined.old.side, joined.new.side
+    counts = []
+    for name in (*ID_FIELDS, TASK_INDEX, PROMPT):
+        both = [side.key_column(name).ids for side in (old, new)]
+        if name in (joined.old.key, joined.new.key) or not (any(both[0]) and any(both[1])):
+            continue
+        if _all_main_rows_carry(old, name) and _all_main_rows_carry(new, name):
+            number = _joined(old, new, name, name).match.joined
+            if number:
+                counts.append((name, number))
+    return sorted(counts, key=lambda item: -item[1])

@@ -1,0 +1,266 @@
+"""Reading a side: every row of its shards into columns, with the standing records of their failures sidecars."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from rollout_compare.core.identity import IdColumn, Names, id_of, id_values, text_of
+from rollout_compare.core.inputs import ShardFiles, find_shards
+from rollout_compare.core.lines import LineFile, Progress
+from rollout_compare.core.prompt import NO_PROMPT, fingerprint
+from rollout_compare.core.rows import CreateParams, Row, RowBlock, RowReader, SidecarRow
+from rollout_compare.core.schema import (
+    ID_FIELDS,
+    PROMPT,
+    TASK_INDEX,
+    CompareInputError,
+)
+from rollout_compare.core.sidecar import Attempt, Record, standing_records
+from rollout_compare.core.side import NO_INDEX, KeyCode, Shard, Side
+from rollout_compare.core.signals import (
+    SILENT,
+    Signals,
+    failure_class_of,
+    signals_of,
+    signals_of_failure,
+)
+
+_NAN = float("nan")
+_LARGEST_INDEX = 1 << 62
+_KEPT_RUN_IDS = 1000
+
+StrPath = str | os.PathLike[str]
+
+
+def load_side(
+    paths: StrPath | Sequence[StrPath],
+    *,
+    key: str | None = None,
+    count_as_zero: Collection[str] = (),
+    names: Names | None = None,
+    progress: Progress | None = None,
+) -> Side:
+    """Read one side of a comparison.
+
+    `paths` are files, directories and globs, read in path order as one side; each file may be packed with gzip
+    or zstd and brings its `<stem>_failures.jsonl` along. `key` is a dotted field that every row must carry.
+    Records of the failure classes in `count_as_zero` count as reward 0 instead of being masked. Sides that share
+    `names` are compared with less memory.
+
+    Raises CompareInputError for an input that cannot be read; it names the file and the line.
+    """
+    given = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    loader = _Loader(Side(given, names if names is not None else Names(), key), count_as_zero, progress)
+    for files in find_shards(given):
+        loader.read_shard(files)
+    return loader.side
+
+
+class _Loader:
+    def __init__(self, side: Side, count_as_zero: Collection[str], progress: Progress | None) -> None:
+        self.side = side
+        self._count_as_zero = frozenset(count_as_zero)
+        self._progress = progress
+        self._codes: dict[Signals, int] = {SILENT: 0}
+        built_in = (*ID_FIELDS, TASK_INDEX, PROMPT)
+        self._extra_key = side.key if side.key not in built_in else None
+        self._rows = RowReader(Row, self._extra_key)
+        self._records = RowReader(SidecarRow, self._extra_key)
+
+    def read_shard(self, files: ShardFiles) -> None:
+        side = self.side
+        start = len(side)
+        with LineFile(files.rollouts, self._progress) as file:
+            for block in self._rows.read(file):
+                self._add_rows(block, file.path)
+            origin = file.origin
+            side.bytes += file.bytes_read
+        shard = Shard(files, origin, None, start, len(side), len(side), {})
+        side.shards.append(shard)
+        if files.sidecar is not None:
+            self._read_sidecar(files.sidecar, shard)
+
+    def _add_rows(self, block: RowBlock, path: str) -> None:
+        side, rows = self.side, block.rows
+        if not rows:
+            return
+        first = len(side)
+        rewards = [_NAN if row.reward is None else row.reward for row in rows]
+        side.rewards.extend(rewards)
+        codes = [0] * len(rows)
+        for at, row in enumerate(rows):
+            response = row.response
+            if (
+                row.mask_sample
+                or row.error
+                or row.reward is None
+                or row.failure_kind
+                or (response is not None and response.metadata)
+            ):
+                codes[at] = self._code(signals_of(row))
+        if not all(map(math.isfinite, rewards)):
+            for at, reward in enumerate(rewards):
+                if not math.isfinite(reward):
+                    side.rewards[first + at] = _NAN
+                    codes[at] = self._code(signals_of(rows[at]))
+        side.signals.extend(codes)
+        self._add_places(block.offsets, block.lengths)
+        self._add_identities(rows, block.keys)
+        side.prompts.extend(map(_prompt_of, rows))
+        self._keep_run_ids(rows, side.run_ids)
+        if side.key is not None:
+            self._require_key(side.key, first, block, path)
+
+    def _add_places(self, offsets: list[int], lengths: list[int]) -> None:
+        self.side.offsets.extend(offsets)
+        self.side.lengths.extend(lengths)
+
+    def _add_identities(self, rows: Sequence[Row], keys: list[Any]) -> None:
+        side = self.side
+        before = len(side.rewards) - len(rows)
+        carried = dict(id_values(rows))
+        if self._extra_key is not None:
+            carried[self._extra_key] = keys
+        for name, values in carried.items():
+            column = side.columns.setdefault(name, IdColumn())
+            column.pad(before)
+            column.extend(values, side.names)
+        for column in side.columns.values():
+            column.pad(len(side.rewards))
+        side.task_index.extend(self._indices([row.task_index for row in rows]))
+        side.rollout_index.extend(self._indices([row.rollout_index for row in rows]))
+
+    def _indices(self, values: list[Any]) -> Iterable[int]:
+        if set(map(type, values)) == {int} and min(values) >= 0 and max(values) < _LARGEST_INDEX:
+            return values
+        return map(self._index, values)
+
+    def _index(self, value: Any) -> int:
+        if value is None:
+            return NO_INDEX
+        if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_INDEX:
+            value = int(value)
+        if type(value) is int and 0 <= value < _LARGEST_INDEX:
+            return value
+        _, name = id_of(value)
+        return -2 - self.side.names[name]
+
+    def _code(self, signals: Signals) -> int:
+        code = self._codes.setdefault(signals, len(self._codes))
+        if code == len(self.side.signal_table):
+            self.side.signal_table.append(signals)
+        return code
+
+    def _keep_run_ids(self, rows: Iterable[Row], kept: set[str]) -> None:
+        if len(kept) < _KEPT_RUN_IDS:
+            kept.update({str(row.run_id) for row in rows if row.run_id is not None})
+
+    def _require_key(self, key: str, first: int, block: RowBlock, path: str) -> None:
+        if key == TASK_INDEX:
+            lacking = [at for at, index in enumerate(self.side.task_index[first:]) if index == NO_INDEX]
+        elif key == PROMPT:
+            lacking = [at for at, prompt in enumerate(self.side.prompts[first:]) if prompt == NO_PROMPT]
+        else:
+            column = self.side.columns.get(key)
+            ids = column.ids[first:] if column is not None else [0] * len(block.rows)
+            lacking = [at for at, code in enumerate(ids) if not code]
+        if lacking:
+            at = lacking[0]
+            what = f"the row has no key field `{key}`"
+            raise CompareInputError(path, what, line=block.numbers[at], task=_some_name(block.rows[at]))
+
+    def _read_sidecar(self, path: str, shard: Shard) -> None:
+        side = self.side
+        records: list[Record] = []
+        with LineFile(path, self._progress) as file:
+            shard.sidecar_origin = file.origin
+            for block in self._records.read(file):
+                keys = block.keys or [None] * len(block.rows)
+                for row, key, offset, length in zip(block.rows, keys, block.offsets, block.lengths, strict=True):
+                    record = Record(row, key, self._attempt(row), _prompt_of(row), offset, length)
+                    # The raw input points into the reading buffer.
+                    row.responses_create_params = _without_input(row)
+                    records.append(record)
+        self._keep_run_ids([record.row for record in records], side.sidecar_run_ids)
+        wanted = {record.attempt for record in records if record.attempt is not None}
+        standing = standing_records(records, self._scored(shard, wanted), side.sidecar)
+        self._add_records(standing)
+        shard.stop = len(side)
+        indices = {self._index(record.row.task_index) for record in standing} - {NO_INDEX}
+        if indices and shard.files.materialized is not None:
+            shard.indexed = self._materialized(shard.files.materialized, indices)
+
+    def _attempt(self, row: Row) -> Attempt | None:
+        if row.task_index is None or row.rollout_index is None:
+            return None
+        return self._index(row.task_index), self._index(row.rollout_index)
+
+    def _scored(self, shard: Shard, wanted: set[Attempt]) -> set[Attempt]:
+        if not wanted:
+            return set()
+        own = slice(shard.start, shard.main_stop)
+        pairs = zip(self.side.task_index[own], self.side.rollout_index[own], strict=True)
+        return wanted.intersection(pairs)
+
+    def _add_records(self, standing: list[Record]) -> None:
+        side = self.side
+        if not standing:
+            return
+        rows = [record.row for record in standing]
+        for row in rows:
+            failure_class = failure_class_of(row)
+            counts = failure_class in self._count_as_zero
+            reward = 0.0 if counts else row.reward
+            if counts:
+                side.counted_as_zero[failure_class] = side.counted_as_zero.get(failure_class, 0) + 1
+            side.rewards.append(_NAN if reward is None or not math.isfinite(reward) else reward)
+            side.signals.append(self._code(signals_of_failure(row, counts=counts)))
+        self._add_places([record.offset for record in standing], [record.length for record in standing])
+        self._add_identities(rows, [record.key for record in standing])
+        side.prompts.extend(record.prompt for record in standing)
+
+    def _materialized(self, path: str, indices: set[int]) -> dict[int, dict[str, set[KeyCode]]]:
+        """What each field says of the tasks with these indices, read from a materialized inputs file."""
+        names = self.side.names
+        said: dict[int, dict[str, set[KeyCode]]] = {}
+        with LineFile(path, self._progress) as file:
+            for block in self._rows.read(file):
+                wanted = [(at, self._index(row.task_index)) for at, row in enumerate(block.rows)]
+                for at, index in wanted:
+                    if index in indices:
+                        fields = said.setdefault(index, {})
+                        for name, value in self._naming_values(block, at):
+                            taskset, task_id = id_of(value)
+                            fields.setdefault(name, set()).add((names[taskset], names[task_id]))
+        return said
+
+    def _naming_values(self, block: RowBlock, at: int) -> Iterable[tuple[str, Any]]:
+        row = block.rows[at]
+        for name, values in id_values([row]):
+            yield name, values[0]
+        if self._extra_key is not None and block.keys[at] is not None:
+            yield self._extra_key, block.keys[at]
+        prompt = _prompt_of(row)
+        if prompt != NO_PROMPT:
+            yield PROMPT, f"{prompt:016x}"
+
+
+def _prompt_of(row: Row) -> int:
+    params = row.responses_create_params
+    return NO_PROMPT if params is None or not params.input else fingerprint(params.input)
+
+
+def _without_input(row: Row) -> CreateParams | None:
+    params = row.responses_create_params
+    return None if params is None else CreateParams(metadata=params.metadata)
+
+
+def _some_name(row: Row) -> str | None:
+    """The best name for the task of a row that lacks the key asked for."""
+    for _, values in id_values([row]):
+        _, task_id = id_of(values[0])
+        return None if task_id is None else text_of(task_id)
+    return None

@@ -1,0 +1,171 @@
+"""The vocabulary: field names, categories and the small records that every other module speaks in.
+
+Imports nothing else of this package.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+SideName = Literal["old", "new"]
+Category = Literal["identical", "flipped", "flipped_agent_error", "masked", "missing"]
+WarningCode = Literal[
+    "nothing_joined",
+    "key_collapses_tasks",
+    "index_join_contradicted",
+    "prompts_differ",
+    "tasksets_differ",
+    "low_overlap",
+    "low_coverage",
+    "masking_differs",
+    "no_rewards",
+    "unequal_repeats",
+    "duplicate_rollouts",
+    "mixed_id_types",
+    "stale_sidecar",
+]
+
+TASK_KEY_CANDIDATES = (
+    "_ng_task_id",
+    "task_name",
+    "task_id",
+    "verifier_metadata.task_id",
+    "verifier_metadata.task_name",
+    "verifier_metadata.instance_id",
+    "verifier_metadata.id",
+)
+"""Fields that name a task, best first; a side's key is the first one that each of its rows carries."""
+
+TASK_INDEX = "_ng_task_index"
+PROMPT = "prompt"
+
+FALLBACK_ID_FIELDS = (
+    "instance_id",
+    "uuid",
+    "problem_id",
+    "question_id",
+    "uid",
+    "id",
+    "responses_create_params.metadata.instance_id",
+    "instance_config.instance_id",
+)
+FALLBACK_KEYS = (*FALLBACK_ID_FIELDS, TASK_INDEX, PROMPT)
+"""Rungs tried, in this order, only when a side has no candidate key. `prompt` is a fingerprint, no field."""
+
+ID_FIELDS = TASK_KEY_CANDIDATES + FALLBACK_ID_FIELDS
+
+EMBEDDED_VERIFIER_FIELDS = ("test_output", "verifier_stdout", "verifier_output")
+FALLBACK_VERIFIER_FIELDS = ("build_output", "judge_output", "judge_evaluations", "details", "validation_results")
+
+REWARD_TOLERANCE = 1e-9
+"""Rewards at most this far apart are the same reward (absolute, in reward units)."""
+
+LABEL_LIMIT = 1000
+"""Longest mask reason or agent error kept of a row, in characters: rows are untrusted and may be huge."""
+
+NAMED_TASKS = 5
+"""How many tasks a warning or a note names."""
+
+
+class CompareInputError(Exception):
+    """An input that cannot be read: where, what is wrong, and the task when it is known.
+
+    `str()` of it is the message without the leading `error: `, unescaped and uncut.
+    """
+
+    def __init__(self, path: str, what: str, *, line: int | None = None, task: str | None = None) -> None:
+        super().__init__(path, what, line, task)
+        self.path = path
+        self.what = what
+        self.line = line
+        self.task = task
+
+    def __str__(self) -> str:
+        where = self.path if self.line is None else f"{self.path}:{self.line}"
+        task = "" if self.task is None else f" (task {self.task})"
+        return ": ".join(part for part in (where, self.what) if part) + task
+
+
+class UsageError(Exception):
+    """A command or a call that asks for something impossible; the message says what to do instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSide:
+    """What one side says of one task, reduced over its rows."""
+
+    reward: float | None
+    """Mean of the finite rewards of all rows, masked ones included; None when there is none."""
+    rows: int
+    masked: str | None
+    """Why the task does not count on this side; with several rows `k/n rows masked: <first reason>`."""
+    agent_error: str | None
+    failure_kind: str | None
+    """First failure kind of a row that counts (a measured failure)."""
+    counted_reward: float | None
+    """Mean of the finite rewards of the rows that count."""
+    counted_rows: int
+    rewards: tuple[float | None, ...]
+    """One reward per row in reading order; None for a masked row."""
+    failure_message: str | None
+    """First message that a failures sidecar gave for one of the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskComparison:
+    """One task of the comparison; a side that lacks the task is None."""
+
+    task: str
+    category: Category
+    winner: SideName | None
+    old: TaskSide | None
+    new: TaskSide | None
+
+
+@dataclass(frozen=True, slots=True)
+class Warn:
+    """A typed doubt about the comparison: how many tasks (or rows) it touches and up to five of their names."""
+
+    code: WarningCode
+    sentence: str
+    count: int
+    tasks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """How tasks of the two sides were matched. The field names are those of the JSON summary."""
+
+    old_key: str
+    new_key: str
+    old_prefix_stripped: str | None
+    new_prefix_stripped: str | None
+    keyed_by_taskset: bool
+
+
+COUNT_NAMES = (
+    "tasks",
+    "identical",
+    "flipped",
+    "flipped_old_win",
+    "flipped_new_win",
+    "flipped_agent_error",
+    "masked",
+    "masked_old",
+    "masked_new",
+    "missing",
+    "missing_old_only",
+    "missing_new_only",
+)
+
+
+def named(tasks: list[str]) -> str:
+    """The first few task names as running text, with the number of those left out."""
+    shown = ", ".join(tasks[:NAMED_TASKS])
+    return shown if len(tasks) <= NAMED_TASKS else f"{shown} and {len(tasks) - NAMED_TASKS} more"
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -1,0 +1,132 @@
+"""One side of a comparison: its rows as compact columns, a few dozen bytes each."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from rollout_compare.core.identity import ABSENT, IdColumn, Names, text_of
+from rollout_compare.core.inputs import ShardFiles
+from rollout_compare.core.lines import Origin
+from rollout_compare.core.schema import PROMPT, TASK_INDEX
+from rollout_compare.core.sidecar import SidecarTally
+from rollout_compare.core.signals import SILENT, Signals
+
+NO_INDEX = -1
+KeyCode = tuple[int, int]
+"""(taskset, id) as codes of the side's names; a taskset of 0 is none."""
+
+
+@dataclass(slots=True)
+class Shard:
+    """One rollouts file of a side: rows `start` to `main_stop` are its own, up to `stop` its sidecar's."""
+
+    files: ShardFiles
+    origin: Origin
+    sidecar_origin: Origin | None
+    start: int
+    main_stop: int
+    stop: int
+    indexed: dict[int, dict[str, set[KeyCode]]]
+    """What the materialized inputs say of the task indices that sidecar records carry."""
+
+
+@dataclass(slots=True)
+class Side:
+    """All rows of one side in reading order, one entry per row in each column.
+
+    Rows of a shard come before the standing records of its failures sidecar, shard after shard.
+    """
+
+    paths: list[str]
+    names: Names
+    key: str | None = None
+    """The explicit key the side was loaded with."""
+    bytes: int = 0
+    """Size of the rollouts files, as they lie on disk."""
+    shards: list[Shard] = field(default_factory=list)
+    rewards: array[float] = field(default_factory=lambda: array("d"))
+    """NaN where a row has no finite reward."""
+    signals: array[int] = field(default_factory=lambda: array("I"))
+    """Index into `signal_table`."""
+    signal_table: list[Signals] = field(default_factory=lambda: [SILENT])
+    offsets: array[int] = field(default_factory=lambda: array("Q"))
+    lengths: array[int] = field(default_factory=lambda: array("I"))
+    task_index: array[int] = field(default_factory=lambda: array("q"))
+    """`_ng_task_index`: an integer as it is, NO_INDEX when absent, any other value as -2 - its name's code."""
+    rollout_index: array[int] = field(default_factory=lambda: array("q"))
+    prompts: array[int] = field(default_factory=lambda: array("Q"))
+    columns: dict[str, IdColumn] = field(default_factory=dict)
+    """The id fields that at least one row carries."""
+    sidecar: SidecarTally = field(default_factory=SidecarTally)
+    run_ids: set[str] = field(default_factory=set)
+    sidecar_run_ids: set[str] = field(default_factory=set)
+    counted_as_zero: dict[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    @property
+    def masked_rows(self) -> int:
+        """How many rows do not count."""
+        masked = {code for code, signals in enumerate(self.signal_table) if signals.masked is not None}
+        return sum(map(masked.__contains__, self.signals)) if masked else 0
+
+    def signals_of(self, row: int) -> Signals:
+        """The signals of a row."""
+        return self.signal_table[self.signals[row]]
+
+    def main_ranges(self) -> list[range]:
+        """The row numbers of the rollouts files, one range a shard."""
+        return [range(shard.start, shard.main_stop) for shard in self.shards]
+
+    def sidecar_rows(self) -> list[int]:
+        """The row numbers of standing sidecar records."""
+        return [row for shard in self.shards for row in range(shard.main_stop, shard.stop)]
+
+    def shard_of(self, row: int) -> Shard:
+        """The shard a row came from."""
+        return next(shard for shard in self.shards if row < shard.stop)
+
+    def key_column(self, key: str) -> IdColumn:
+        """The codes of a key over all rows; a fresh, absent column when no row carries it."""
+        if key == TASK_INDEX:
+            return IdColumn(array("I", map(self._index_name, self.task_index)))
+        if key == PROMPT:
+            return IdColumn(array("I", map(self._prompt_name, self.prompts)))
+        if key in self.columns:
+            return self.columns[key]
+        absent = IdColumn()
+        absent.pad(len(self))
+        return absent
+
+    def _index_name(self, index: int) -> int:
+        if index == NO_INDEX:
+            return ABSENT
+        return self.names[str(index)] if index >= 0 else -2 - index
+
+    def _prompt_name(self, prompt: int) -> int:
+        return self.names[f"{prompt:016x}"] if prompt else ABSENT
+
+    def digest(self) -> str:
+        """SHA-256 over the kept fields of all rows in reading order: same rows, same digest, however packed."""
+        sha = hashlib.sha256()
+        texts = ["" if value is None else text_of(value) for value in self.names]
+
+        def add(name: str, values: Iterable[str]) -> None:
+            sha.update(f"\n{name}\n".encode())
+            sha.update("\0".join(values).encode("utf-8", "surrogatepass"))
+
+        for name in sorted(self.columns):
+            column = self.columns[name]
+            add(name, map(texts.__getitem__, column.ids))
+            if column.tasksets is not None:
+                add(f"{name} taskset", map(texts.__getitem__, column.tasksets))
+        for name, indices in ((TASK_INDEX, self.task_index), ("_ng_rollout_index", self.rollout_index)):
+            add(name, (str(at) if at >= NO_INDEX else texts[-2 - at] for at in indices))
+        add("signals", (f"{row} {self.signal_table[code]}" for row, code in enumerate(self.signals) if code))
+        sha.update(self.rewards.tobytes())
+        sha.update(self.prompts.tobytes())
+        return sha.hexdigest()

@@ -1,0 +1,296 @@
+"""Doubts about a comparison: each check looks at one way in which a join or an input can mislead."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from rollout_compare.core.classify import Tasks
+from rollout_compare.core.identity import ABSENT
+from rollout_compare.core.join import NOBODY
+from rollout_compare.core.keyed import Keyed
+from rollout_compare.core.keys import (
+    Joined,
+    contradiction_of_explicit_index,
+    joined_tasks,
+    other_keys,
+    prompts_of_joined,
+)
+from rollout_compare.core.lines import InputChangedError, read_rows
+from rollout_compare.core.rows import loads
+from rollout_compare.core.schema import (
+    ID_FIELDS,
+    NAMED_TASKS,
+    PROMPT,
+    TASK_INDEX,
+    CompareInputError,
+    SideName,
+    Warn,
+    WarningCode,
+    counted,
+    named,
+)
+from rollout_compare.core.side import NO_INDEX, Side
+from rollout_compare.statistics import sign_test
+
+_EXAMPLES = 3
+_SUGGESTED = 4
+_SIGNIFICANT = 0.05
+_REWARD_WORDS = ("score", "reward", "accuracy", "correct", "success", "passed", "resolved", "solved", "grade")
+
+
+def doubts(joined: Joined, tasks: Tasks, counts: dict[str, int]) -> list[Warn]:
+    """Every warning that applies, the gravest first."""
+    explicit_index = contradiction_of_explicit_index(joined)
+    found = [
+        *_nothing_joined(joined, tasks),
+        *_key_collapses_tasks(joined),
+        *joined.warnings,
+        *([explicit_index] if explicit_index is not None else []),
+        *_prompts_differ(joined),
+        *_tasksets_differ(joined),
+        *_low_overlap(joined),
+        *_low_coverage(counts),
+        *_masking_differs(tasks),
+    ]
+    for side, name in _sides(joined):
+        found += _no_rewards(side.side, name)
+    found += _unequal_repeats(joined, tasks)
+    for side, name in _sides(joined):
+        found += _duplicate_rollouts(side, name, joined)
+        found += _mixed_id_types(side, name)
+        found += _stale_sidecar(side.side, name)
+    return found
+
+
+def _sides(joined: Joined) -> tuple[tuple[Keyed, SideName], tuple[Keyed, SideName]]:
+    return (joined.old, "old"), (joined.new, "new")
+
+
+def _warn(code: WarningCode, sentence: str, tasks: list[str]) -> Warn:
+    return Warn(code, sentence, len(tasks), tuple(tasks[:NAMED_TASKS]))
+
+
+def _nothing_joined(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
+    found = joined.match
+    if found.joined:
+        return
+    known = [at for at in range(len(tasks)) if not found.is_anonymous(at)]
+    old = [tasks.label(at) for at in known if found.old[at] != NOBODY]
+    new = [tasks.label(at) for at in known if found.new[at] != NOBODY]
+    if not old or not new:
+        return
+    sentence = (
+        f"no task of the old side (`{joined.old.key}`: {', '.join(old[:_EXAMPLES])}) is on the new side "
+        f"(`{joined.new.key}`: {', '.join(new[:_EXAMPLES])})"
+    )
+    others = [f"`--key {key}` would join {number:,}" for key, number in other_keys(joined)[:_SUGGESTED]]
+    sentence += f"; {', '.join(others)}" if others else "; no other key that both sides carry joins any"
+    yield Warn("nothing_joined", sentence, len(old) + len(new), tuple((old[:_EXAMPLES] + new[:_EXAMPLES])[:NAMED_TASKS]))
+
+
+def _key_collapses_tasks(joined: Joined) -> Iterator[Warn]:
+    labels: dict[str, int] = {}
+    for side, name in _sides(joined):
+        for label, number in _collapsed(side, name, joined).items():
+            labels[label] = max(labels.get(label, 0), number)
+    if labels:
+        tasks = sorted(labels)
+        largest = max(tasks, key=lambda label: labels[label])
+        yield _warn(
+            "key_collapses_tasks",
+            f"`{joined.new.key}` names a family of tasks: {largest} holds {labels[largest]} different tasks under one "
+            f"name; {_suggestion(joined)}",
+            tasks,
+        )
+
+
+def _collapsed(side: Keyed, name: SideName, joined: Joined) -> dict[str, int]:
+    """The tasks that hold several task indices within one shard, with how many."""
+    if side.key == TASK_INDEX:
+        return {}
+    groups, places = _groups(joined, name)
+    starts = [shard.start for shard in side.side.shards[1:]]
+    found = {}
+    for at, group in enumerate(places):
+        if group != NOBODY and groups.has_several_rows(group):
+            per_shard: dict[int, set[int]] = {}
+            for row in groups.rows(group):
+                index = side.side.task_index[row]
+                if index != NO_INDEX:
+                    per_shard.setdefault(sum(row >= start for start in starts), set()).add(index)
+            most = max(map(len, per_shard.values()), default=0)
+            if most > 1:
+                found[joined.match.labels[at]] = most
+    return found
+
+
+def _groups(joined: Joined, name: SideName) -> tuple[Any, Any]:
+    found = joined.match
+    return (found.old_groups, found.old) if name == "old" else (found.new_groups, found.new)
+
+
+def _suggestion(joined: Joined) -> str:
+    several = max(len(set(side.ids)) for side, _ in _sides(joined))
+    better = [(key, number) for key, number in other_keys(joined) if number >= several]
+    if better:
+        return f"use `--key {better[0][0]}`, which joins {better[0][1]:,}"
+    finer = [name for name in (*ID_FIELDS, TASK_INDEX, PROMPT) if _is_finer(joined, name)]
+    if finer:
+        return f"name the task with `--key`, for example `{finer[0]}`"
+    return "name the task with `--key`"
+
+
+def _is_finer(joined: Joined, name: str) -> bool:
+    return all(
+        name != side.key and len(set(side.side.key_column(name).ids) - {ABSENT}) > len(set(side.ids) - {ABSENT})
+        for side, _ in _sides(joined)
+    )
+
+
+def _prompts_differ(joined: Joined) -> Iterator[Warn]:
+    if PROMPT in (joined.old.key, joined.new.key):
+        return
+    differing = [
+        joined.match.labels[at]
+        for at, (old, new) in prompts_of_joined(joined)
+        # A task whose repeats differ among themselves says nothing about the sides.
+        if len(old) == len(new) == 1 and old != new
+    ]
+    if differing:
+        sentence = f"{counted(len(differing), 'joined task')} with another prompt on the new side: {named(differing)}"
+        yield _warn("prompts_differ", sentence, differing)
+
+
+def _tasksets_differ(joined: Joined) -> Iterator[Warn]:
+    old, new = joined.old.taskset_codes(), joined.new.taskset_codes()
+    if len(old) == len(new) == 1 and old != new:
+        texts = list(joined.old.side.names)
+        names = f"the old side is taskset {texts[old[0]]}, the new side taskset {texts[new[0]]}"
+        yield Warn("tasksets_differ", f"{names}: tasks of the same id may be different tasks", joined.match.joined)
+
+
+def _low_overlap(joined: Joined) -> Iterator[Warn]:
+    found = joined.match
+    if found.would_join:
+        sentence = (
+            f"{counted(found.joined, 'task')} joined as the ids stand, but {found.would_join:,} would if the one "
+            "side's common prefix were stripped"
+        )
+        yield Warn("low_overlap", sentence, found.joined)
+
+
+def _low_coverage(counts: dict[str, int]) -> Iterator[Warn]:
+    scored = counts["identical"] + counts["flipped"] + counts["flipped_agent_error"]
+    if 2 * scored < counts["tasks"]:
+        sentence = f"only {scored:,} of {counted(counts['tasks'], 'task')} were scored on both sides"
+        yield Warn("low_coverage", sentence, counts["tasks"] - scored)
+
+
+def _masking_differs(tasks: Tasks) -> Iterator[Warn]:
+    only: dict[SideName, list[str]] = {"old": [], "new": []}
+    for task in tasks.of("masked"):
+        if task.old is not None and task.new is not None and (task.old.masked is None) != (task.new.masked is None):
+            only["old" if task.new.masked is None else "new"].append(task.task)
+    p = sign_test(len(only["old"]), len(only["new"]))
+    if p < _SIGNIFICANT:
+        sentence = (
+            f"{counted(len(only['old']), 'task')} masked only on the old side, {len(only['new']):,} only on the new "
+            f"(exact p {p:.2g}): what is left out may not be alike"
+        )
+        yield _warn("masking_differs", sentence, sorted(only["old"] + only["new"]))
+
+
+def _no_rewards(side: Side, name: SideName) -> Iterator[Warn]:
+    main = [row for rows in side.main_ranges() for row in rows]
+    if main and all(reward != reward for reward in side.rewards):
+        alike = _fields_like_a_reward(side)
+        hint = f"; fields that look like one: {', '.join(f'`{field}`' for field in alike)}" if alike else ""
+        yield Warn("no_rewards", f"no row of the {name} side has a reward{hint}", len(main))
+
+
+def _fields_like_a_reward(side: Side) -> list[str]:
+    """Fields of the side's first row that hold a number or a truth value and sound like a reward."""
+    shard = next(shard for shard in side.shards if shard.main_stop > shard.start)
+    span = (side.offsets[shard.start], side.lengths[shard.start])
+    try:
+        row = loads(next(read_rows(shard.origin, [span])))
+    except (InputChangedError, CompareInputError, ValueError, RecursionError):
+        return []
+    return [
+        name
+        for name, value in row.items()
+        if isinstance(value, int | float) and any(word in name.lower() for word in _REWARD_WORDS)
+    ]
+
+
+def _unequal_repeats(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
+    if joined.match.old_groups.following is None and joined.match.new_groups.following is None:
+        return
+    rows: Counter[tuple[int, int]] = Counter()
+    unequal = []
+    for at in joined_tasks(joined):
+        pair = len(tasks.rows_of(at, "old")), len(tasks.rows_of(at, "new"))
+        if pair[0] != pair[1]:
+            unequal.append(tasks.label(at))
+            rows[pair] += 1
+    if unequal:
+        (old, new), _ = rows.most_common(1)[0]
+        sentence = (
+            f"{counted(len(unequal), 'joined task')} with another number of rows on the two sides, most often "
+            f"{old} old and {new} new: {named(unequal)}"
+        )
+        yield _warn("unequal_repeats", sentence, unequal)
+
+
+def _duplicate_rollouts(side: Keyed, name: SideName, joined: Joined) -> Iterator[Warn]:
+    groups, places = _groups(joined, name)
+    duplicated, surplus = [], 0
+    for at, group in enumerate(places):
+        if group != NOBODY and groups.has_several_rows(group):
+            extra = _repeated_rows(side.side, groups.rows(group))
+            if extra:
+                surplus += extra
+                duplicated.append(joined.match.labels[at])
+    if duplicated:
+        sentence = (
+            f"{counted(surplus, 'row')} of the {name} side repeat a rollout (same task, same indices) that is there "
+            f"already: {named(duplicated)}"
+        )
+        yield Warn("duplicate_rollouts", sentence, surplus, tuple(duplicated[:NAMED_TASKS]))
+
+
+def _repeated_rows(side: Side, rows: list[int]) -> int:
+    shards = side.shards
+    seen: set[tuple[object, ...]] = set()
+    repeated = 0
+    for row in rows:
+        index, rollout = side.task_index[row], side.rollout_index[row]
+        if index == NO_INDEX or rollout == NO_INDEX:
+            continue
+        within = (index, rollout, "shard", id(side.shard_of(row)) if len(shards) > 1 else 0)
+        # Across shards indices restart: the same rollout only when reward and length agree too.
+        across = (index, rollout, repr(side.rewards[row]), side.lengths[row])
+        repeated += within in seen or across in seen
+        seen |= {within, across}
+    return repeated
+
+
+def _mixed_id_types(side: Keyed, name: SideName) -> Iterator[Warn]:
+    if side.mixed:
+        sentence = f"the {name} side names {counted(len(side.mixed), 'task')} both by a number and by text: {named(side.mixed)}"
+        yield _warn("mixed_id_types", sentence, side.mixed)
+
+
+def _stale_sidecar(side: Side, name: SideName) -> Iterator[Warn]:
+    tally = side.sidecar
+    if tally.records and tally.scored == tally.records:
+        sentence = (
+            f"every one of the {tally.records:,} failures sidecar records of the {name} side tells of a rollout that "
+            "has a row: a sidecar left over?"
+        )
+        yield Warn("stale_sidecar", sentence, tally.records)
+    elif side.run_ids and side.sidecar_run_ids - side.run_ids:
+        sentence = f"the failures sidecar of the {name} side has records of another run (`_ng_run_id`) than the rows"
+        yield Warn("stale_sidecar", sentence, len(side.sidecar_run_ids - side.run_ids))

@@ -1,0 +1,1 @@
+"""What people and programs see of a comparison. A report adds no fact of its own."""

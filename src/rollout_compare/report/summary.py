@@ -1,0 +1,144 @@
+"""The shape of the JSON summary, for whoever reads one: the source of schema/summary.v1.json.
+
+`Summary.model_validate_json(text)` reads a summary that `report.json_summary` wrote.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rollout_compare.core.schema import Category, SideName, WarningCode
+
+Count = Annotated[int, Field(ge=0)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
+
+
+class Tool(_Model):
+    """What made the summary."""
+
+    name: Literal["rollout-compare"]
+    version: str
+
+
+class SidecarSummary(_Model):
+    """What became of the records of a side's failures sidecars."""
+
+    records: Count
+    standing: Count
+    superseded: Count
+    set_aside: Count
+
+
+class SideSummary(_Model):
+    """One input."""
+
+    paths: list[str]
+    """As given."""
+    bytes: Count
+    """Size of the rollouts files on disk."""
+    rows: Count
+    """Rows compared, standing failures sidecar records among them."""
+    masked_rows: Count
+    digest: str
+    """SHA-256 over the kept fields of all rows in reading order."""
+    shards: list[str]
+    """The rollouts files read."""
+    sidecar: SidecarSummary
+
+
+class Counts(_Model):
+    """How many tasks there are of each kind."""
+
+    tasks: Count
+    identical: Count
+    flipped: Count
+    flipped_old_win: Count
+    flipped_new_win: Count
+    flipped_agent_error: Count
+    masked: Count
+    masked_old: Count
+    masked_new: Count
+    missing: Count
+    missing_old_only: Count
+    missing_new_only: Count
+
+
+class JoinSummary(_Model):
+    """How tasks were matched."""
+
+    old_key: str
+    new_key: str
+    old_prefix_stripped: str | None
+    new_prefix_stripped: str | None
+    keyed_by_taskset: bool
+
+
+class WarningEntry(_Model):
+    """A doubt about the comparison."""
+
+    code: WarningCode
+    sentence: str
+    count: Count
+    tasks: list[str]
+    """Up to five of the tasks concerned."""
+
+
+class TaskSideEntry(_Model):
+    """What one side says of one task."""
+
+    reward: float | None
+    """Mean of the finite rewards of all rows, masked ones included."""
+    rows: Count
+    masked: str | None
+    agent_error: str | None
+    failure_kind: str | None
+    counted_reward: float | None
+    """Mean of the rewards of the rows that count."""
+    counted_rows: Count
+    rewards: list[float | None]
+    """Per row, in reading order; null for a masked one."""
+    failure_message: str | None
+
+
+class VerifierOutputEntry(_Model):
+    """Where the losing row's verifier output was found; the output itself is in the reports."""
+
+    side: SideName
+    source: str
+
+
+class TaskEntry(_Model):
+    """One task; `verifier_output` is null unless it flipped."""
+
+    task: str
+    category: Category
+    winner: SideName | None
+    old: TaskSideEntry | None
+    new: TaskSideEntry | None
+    verifier_output: VerifierOutputEntry | None
+
+
+class Sides(_Model):
+    """Both inputs."""
+
+    old: SideSummary
+    new: SideSummary
+
+
+class Summary(_Model):
+    """The whole JSON summary."""
+
+    schema_version: Literal[1]
+    tool: Tool
+    sides: Sides
+    counts: Counts
+    join: JoinSummary
+    notes: list[str]
+    warnings: list[WarningEntry]
+    tasks: list[TaskEntry]
+    """In code-point order of their names."""

@@ -1,0 +1,3 @@
+"""Which rollout-compare this is."""
+
+VERSION = "0.1.0"
