@@ -35,6 +35,7 @@ OURS, REFERENCE, WC = "rollout-compare", "reference's way", "wc -l"
 DISK_BYTES, QUICK_DISK_BYTES = 5_500 * MB, 500 * MB
 REFERENCE_MEMORY = 8  # times the bytes of both inputs, from above
 START_ROUNDS = 11
+BUSY = 1.25  # wall time over CPU time: the commands wait for nothing, so above this others had the cores
 BYTES_A_ROW = 200
 
 
@@ -67,9 +68,7 @@ class Bench:
         for load in loads:
             self.board.measured(load.name, OURS, medians[load.name], load.bytes)
         peaks = [medians[load.name].rss for load in loads]
-        shown = (
-            f"{load.bytes / MB:,.0f} MB: {peak / MB:.1f} MB" for load, peak in zip(loads, peaks, strict=True)
-        )
+        shown = (f"{load.bytes / MB:,.0f} MB: {peak / MB:.1f} MB" for load, peak in zip(loads, peaks, strict=True))
         what = f"peak memory on input of {', of '.join(shown)}; growth"
         further_rows = loads[1].rows - loads[0].rows
         self.board.at_most("G2", what, max(0.0, peaks[1] - peaks[0]), BYTES_A_ROW * further_rows, "MB")
@@ -109,9 +108,7 @@ class Bench:
         self.peak(load, text)
         summary = self.cache.scratch("summary.json")
         name = f"{OURS} --json -"
-        written = alternate({name: compare(load, "--json", "-", stdout=summary)}, self.runs, cold=[name])[
-            name
-        ]
+        written = alternate({name: compare(load, "--json", "-", stdout=summary)}, self.runs, cold=[name])[name]
         size = verify_summary(summary, load)
         summary.unlink()
         self.board.measured(load.name, name, written, load.bytes)
@@ -162,9 +159,7 @@ class Bench:
                 self.check(packed)
                 commands[packed.name] = compare(packed)
             else:
-                self.board.inform(
-                    "info", f"{load.name} {suffix}", "not measured: this Python writes no such file"
-                )
+                self.board.inform("info", f"{load.name} {suffix}", "not measured: this Python writes no such file")
         for name, sample in alternate(commands, self.runs).items():
             self.board.measured(name, OURS, sample, load.bytes)
             rate = f"{load.bytes / sample.wall / MB:,.0f} MB/s"
@@ -305,9 +300,7 @@ def remarks(bench: Bench) -> list[str]:
         f"Python {platform.python_version()}, {os.cpu_count()} cores, {load}.",
     ]
     if bench.quick:
-        said.insert(
-            0, "Quick run: start-up weighs more in it, so its ratios are lower than those of full sizes."
-        )
+        said.insert(0, "Quick run: start-up weighs more in it, so its ratios are lower than those of full sizes.")
     return said
 
 

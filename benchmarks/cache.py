@@ -71,9 +71,7 @@ class Cache:
             say(f"writing {folder.name}")
             run(Command((sys.executable, _WRITER, shape, str(folder), "--factor", repr(factor))))
         name = shape if factor == 1 else f"{shape} x {factor:g}"
-        made = Workload(
-            name, folder / "old.jsonl", folder / "new.jsonl", json.loads(plan.read_text(encoding="ascii"))
-        )
+        made = Workload(name, folder / "old.jsonl", folder / "new.jsonl", json.loads(plan.read_text(encoding="ascii")))
         for side, path in (("old", made.old), ("new", made.new)):
             if not path.exists() or path.stat().st_size != made.plan[side]["bytes"]:
                 message = f"{path} is not what its plan says: delete {folder} and run again"

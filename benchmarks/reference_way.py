@@ -45,9 +45,7 @@ def main(old_path: str, new_path: str) -> None:
     """Compare two files and print the counts as JSON."""
     old, new = load(old_path), load(new_path)
     labels = sorted(old.keys() | new.keys())
-    counts = Counter(
-        name for label in labels for name in ("tasks", *classify(old.get(label), new.get(label)))
-    )
+    counts = Counter(name for label in labels for name in ("tasks", *classify(old.get(label), new.get(label))))
     print(json.dumps(counts))
 
 

@@ -19,17 +19,14 @@ class Scoreboard:
 
     goals: list[tuple[str, ...]] = field(default_factory=list)
     medians: list[tuple[str, ...]] = field(default_factory=list)
+    waiting: float = 1.0  # the most that wall time was above CPU time, as a ratio
 
-    def at_least(
-        self, goal: str, what: str, value: float, bound: float, unit: str, *, aim: float = 0
-    ) -> None:
+    def at_least(self, goal: str, what: str, value: float, bound: float, unit: str, *, aim: float = 0) -> None:
         """Add a figure that should reach the bound; `aim` is a further mark to beat."""
         further = f" (aim {_figure(aim, unit)})" if aim else ""
         outcome = _outcome(bound - value, unit)
         if outcome == "met" and aim:
-            outcome = (
-                "met, aim too" if value >= aim else f"met, short of the aim by {_figure(aim - value, unit)}"
-            )
+            outcome = "met, aim too" if value >= aim else f"met, short of the aim by {_figure(aim - value, unit)}"
         self.goals.append((goal, what, _figure(value, unit), f"≥ {_figure(bound, unit)}{further}", outcome))
 
     def at_most(self, goal: str, what: str, value: float, bound: float, unit: str) -> None:
@@ -43,6 +40,7 @@ class Scoreboard:
 
     def measured(self, workload: str, command: str, sample: Sample, plain_bytes: int = 0) -> None:
         """Add the medians of one command; with the input's bytes also its throughput."""
+        self.waiting = max(self.waiting, sample.wall / sample.cpu)
         rate = f"{plain_bytes / sample.wall / MB:,.0f}" if plain_bytes else ""
         row = (workload, command, f"{sample.wall:.3f}", f"{sample.cpu:.3f}", f"{sample.rss / MB:,.0f}", rate)
         self.medians.append(row)

@@ -179,9 +179,7 @@ class RowText:
         if shape.token_lists:
             ids = rng.choices(range(151_643), k=_TOKEN_POOL_BYTES // 6)
             self.tokens = ",".join(map(str, ids)).encode()
-            probs = rng.choices(
-                [f"-{n / 1e6:.6f}" for n in range(1, 4_000_000, 37)], k=_TOKEN_POOL_BYTES // 10
-            )
+            probs = rng.choices([f"-{n / 1e6:.6f}" for n in range(1, 4_000_000, 37)], k=_TOKEN_POOL_BYTES // 10)
             self.log_probs = ",".join(probs).encode()
         passed = (
             f"tests/test_{i:03d}.py::test_case_{i} PASSED [{(i + 1) * 100 // max(1, shape.log_lines):3d}%]\\n"
@@ -235,8 +233,7 @@ class RowText:
                 % (side, task, row.repeat),
                 b'"created_at":1780000000.0,"model":"policy-%b","object":"response","output":[' % side,
                 b",".join(self._items(odds, budget)),
-                b'],"parallel_tool_calls":true,"tool_choice":"auto","status":"completed","metadata":{%b},'
-                % metadata,
+                b'],"parallel_tool_calls":true,"tool_choice":"auto","status":"completed","metadata":{%b},' % metadata,
                 b'"usage":{"input_tokens":%d,"output_tokens":%d,"total_tokens":%d}},'
                 % (size // 8, size // 5, size // 3),
                 b'"reward":%b,"mask_sample":%b,"failure_kind":%b,"task_id":"suite-%d__task-%06d",'
@@ -255,11 +252,7 @@ class RowText:
             size = min(step, budget)
             budget -= size
             at = _mix(odds + turn)
-            yield (
-                self._token_message(at, size - 250)
-                if self.shape.token_lists
-                else self._item(at, turn, size - 150)
-            )
+            yield (self._token_message(at, size - 250) if self.shape.token_lists else self._item(at, turn, size - 150))
             turn += 1
 
     def _item(self, at: int, turn: int, size: int) -> bytes:
@@ -352,9 +345,7 @@ def _between(pool: bytes, separator: bytes, at: int, size: int) -> bytes:
 
 def _word_pool(rng: random.Random, size: int) -> bytes:
     """Prose as it stands inside a JSON string: escapes hold no space, so slices cut at spaces stay valid."""
-    vocabulary = (
-        " ".join(_WORDS).split() * 3 + list(_RARE_WORDS) + [f"{n:x}" for n in range(4_096, 65_536, 1_777)]
-    )
+    vocabulary = " ".join(_WORDS).split() * 3 + list(_RARE_WORDS) + [f"{n:x}" for n in range(4_096, 65_536, 1_777)]
     return " ".join(rng.choices(vocabulary, k=size // 6)).encode()
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rollout_compare.core.compare import Comparison, compare
-    from rollout_compare.core.schema import CompareInputError
     from rollout_compare.core.load import load_side
+    from rollout_compare.core.schema import CompareInputError
     from rollout_compare.core.side import Side
 
 __all__ = ["CompareInputError", "Comparison", "Side", "compare", "load_side"]

@@ -6,14 +6,14 @@ import argparse
 import contextlib
 import os
 import signal
-import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 # Whatever is not needed for --version and --help is imported in _run, so that these start at once.
 from rollout_compare.core.schema import CompareInputError, UsageError
+from rollout_compare.output import OutputError, print_aside, print_text, whole_file
 from rollout_compare.report.untrusted import label, shortened
 from rollout_compare.version import VERSION
 
@@ -27,7 +27,6 @@ _ERROR_BYTES = 499
 """Longest error line without its line end."""
 _PATH_BYTES = 200
 _TASK_BYTES = 100
-_CHUNK = 64 << 10
 _REFRESH = 0.2
 """Seconds between two updates of the progress line."""
 
@@ -53,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(label(str(fault)))
     except CompareInputError as fault:
         return _fail(_described(fault))
-    except _OutputError as fault:
+    except OutputError as fault:
         return _fail(str(fault))
     except MemoryError:
         return _fail("not enough memory for these inputs")
@@ -73,18 +72,8 @@ def _described(fault: CompareInputError) -> str:
 
 def _fail(message: str) -> int:
     line = shortened(f"error: {message}", _ERROR_BYTES)
-    _stderr(f"{line}\n")
+    print_aside(f"{line}\n")
     return _UNREADABLE
-
-
-def _stderr(text: str) -> None:
-    if sys.stderr is not None:
-        sys.stderr.buffer.write(text.encode("utf-8"))
-        sys.stderr.flush()
-
-
-class _OutputError(Exception):
-    """An output that cannot be written; the message names it."""
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -96,7 +85,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
     old_paths, new_paths = _inputs(arguments)
     inputs = [path for files in find_shards(old_paths) + find_shards(new_paths) for path in files.all()]
-    with _json_output(arguments.json, inputs) as json_file:
+    to_file = arguments.json is not None and arguments.json != _STDOUT
+    with whole_file(arguments.json, inputs) if to_file else contextlib.nullcontext() as json_file:
         names = Names()
         with _progress() as progress:
             old = load_side(
@@ -129,15 +119,15 @@ def _run(arguments: argparse.Namespace) -> int:
 
             json_file.write(json_summary(comparison, outputs))
     if json_file is not None:
-        _stderr(f"wrote {label(arguments.json)}\n")
+        print_aside(f"wrote {label(arguments.json)}\n")
     if arguments.json == _STDOUT or arguments.format == "json":
         from rollout_compare.report.json_summary import json_summary
 
-        _print(json_summary(comparison, outputs))
+        print_text(json_summary(comparison, outputs))
     else:
         from rollout_compare.report.text import text_report
 
-        _print(f"{line}\n" for line in text_report(comparison, outputs))
+        print_text(f"{line}\n" for line in text_report(comparison, outputs))
     return _REPORT
 
 
@@ -160,28 +150,59 @@ def _inputs(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="rollout-compare",
-        description="Compare two rollout files task by task: what is identical, what flipped, what is masked or missing.",
+        description="Compare two rollout files task by task: what is identical, flipped, masked or missing.",
         epilog=(
             "A report, not a gate. Exit status: 0 a report was made, whatever it says; 1 an input cannot be read or "
             "an output cannot be written; 2 wrong usage."
         ),
     )
     add = parser.add_argument
-    add("old_rollouts", metavar="OLD", nargs="?", help="reference: a file (.jsonl, .gz, .zst), a directory or a glob")
+    add(
+        "old_rollouts",
+        metavar="OLD",
+        nargs="?",
+        help="reference: a file (.jsonl, .gz, .zst), a directory or a glob",
+    )
     add("new_rollouts", metavar="NEW", nargs="?", help="candidate: likewise")
     add("--old", metavar="PATH", action="append", default=[], help="a shard of the reference (repeatable)")
     add("--new", metavar="PATH", action="append", default=[], help="a shard of the candidate (repeatable)")
-    add("--key", metavar="FIELD", type=_key, help="dotted field that names the task (default: found by itself)")
+    add(
+        "--key",
+        metavar="FIELD",
+        type=_key,
+        help="dotted field that names the task (default: found by itself)",
+    )
     add("--old-key", metavar="FIELD", type=_key, help="the same for the old side only")
     add("--new-key", metavar="FIELD", type=_key, help="the same for the new side only")
-    add("--tail", metavar="N", type=_lines, default=15, help="lines of verifier output per flip (default 15, 0 none)")
-    roots = {"action": "append", "default": [], "metavar": "DIR"}
-    add("--logs-root", **roots, help="folder that verifier_logs_dir is relative to (repeatable)")
-    add("--old-logs-root", **roots, help="the same for the old side only")
-    add("--new-logs-root", **roots, help="the same for the new side only")
+    add(
+        "--tail",
+        metavar="N",
+        type=_lines,
+        default=15,
+        help="lines of verifier output per flip (default 15, 0 none)",
+    )
+    for option, words in (
+        ("--logs-root", "folder that verifier_logs_dir is relative to (repeatable)"),
+        ("--old-logs-root", "the same for the old side only"),
+        ("--new-logs-root", "the same for the new side only"),
+    ):
+        add(option, metavar="DIR", action="append", default=[], help=words)
     add("--allow-absolute-logs", action="store_true", help="read absolute log paths outside the folders too")
-    add("--verifier-field", metavar="FIELD", type=_key, action="append", default=[], help="row field with verifier output")
-    add("--count-as-zero", metavar="CLASS", action="append", default=[], help="failure class that counts as reward 0")
+    add(
+        "--verifier-field",
+        metavar="FIELD",
+        type=_key,
+        action="append",
+        default=[],
+        help="row field with verifier output",
+    )
+    add(
+        "--count-as-zero",
+        metavar="CLASS",
+        action="append",
+        default=[],
+        help="failure class that counts as reward 0",
+    )
     add("--json", metavar="PATH", help="write the JSON summary to PATH, or - for standard output")
     add("--format", choices=("text", "json"), default="text", help="what to print (default text)")
     add("--version", action="version", version=f"rollout-compare {VERSION}")
@@ -200,94 +221,6 @@ def _lines(text: str) -> int:
         message = f"{text!r} is no number of lines"
         raise argparse.ArgumentTypeError(message)
     return int(text)
-
-
-def _print(pieces: Iterable[str]) -> None:
-    """Write to standard output as UTF-8, whatever the locale says."""
-    if sys.stdout is None:
-        message = "standard output is closed"
-        raise _OutputError(message)
-    try:
-        for chunk in _chunks(pieces):
-            sys.stdout.buffer.write(chunk)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as fault:
-        message = f"standard output: cannot be written: {fault.strerror}"
-        raise _OutputError(message) from None
-
-
-def _chunks(pieces: Iterable[str]) -> Iterator[bytes]:
-    """The pieces as UTF-8, joined to chunks worth a write each."""
-    waiting: list[bytes] = []
-    size = 0
-    for piece in pieces:
-        waiting.append(piece.encode("utf-8", "backslashreplace"))
-        size += len(waiting[-1])
-        if size >= _CHUNK:
-            yield b"".join(waiting)
-            waiting, size = [], 0
-    yield b"".join(waiting)
-
-
-class _JsonFile:
-    """A file written beside its target and put in place whole; a device or a pipe is written as it is."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._target = os.path.realpath(path)
-        try:
-            mode = os.stat(self._target).st_mode
-        except FileNotFoundError:
-            mode = None
-        direct = mode is not None and not stat.S_ISREG(mode)
-        self._part = None if direct else os.path.join(os.path.dirname(self._target), f".rollout-compare-{os.getpid()}.part")
-        flags = os.O_WRONLY | os.O_CLOEXEC | (0 if direct else os.O_CREAT | os.O_EXCL)
-        self._file = open(os.open(self._part or self._target, flags, 0o666), "wb")  # noqa: SIM115 - closed in close()
-        if mode is not None and not direct:
-            os.fchmod(self._file.fileno(), stat.S_IMODE(mode))
-
-    def write(self, pieces: Iterable[str]) -> None:
-        for chunk in _chunks(pieces):
-            self._file.write(chunk)
-        self._file.flush()
-        if self._part is not None:
-            os.replace(self._part, self._target)
-            self._part = None
-
-    def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self._file.close()
-        if self._part is not None:
-            os.unlink(self._part)
-
-
-@contextlib.contextmanager
-def _json_output(path: str | None, inputs: list[str]) -> Iterator[_JsonFile | None]:
-    """The file for the JSON summary, opened before anything is read, so that a bad path is known at once."""
-    if path is None or path == _STDOUT:
-        yield None
-        return
-    for given in inputs:
-        with contextlib.suppress(OSError, ValueError):
-            if os.path.samefile(path, given):
-                message = f"--json {path} would overwrite an input"
-                raise UsageError(message)
-    try:
-        file = _JsonFile(path)
-    except (OSError, ValueError) as fault:
-        raise _OutputError(_unwritable(path, fault)) from None
-    try:
-        yield file
-    except OSError as fault:
-        raise _OutputError(_unwritable(path, fault)) from None
-    finally:
-        file.close()
-
-
-def _unwritable(path: str, fault: Exception) -> str:
-    return f"{path}: cannot be written: {getattr(fault, 'strerror', None) or fault}"
 
 
 @contextlib.contextmanager

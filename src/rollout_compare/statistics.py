@@ -15,4 +15,4 @@ def sign_test(lost: int, won: int) -> float:
     """
     number = lost + won
     tail = sum(math.comb(number, i) for i in range(min(lost, won) + 1))
-    return min(1.0, 2 * tail / 2**number)
+    return min(1.0, 2 * tail / (1 << number))

@@ -131,9 +131,7 @@ def test_rewards_within_a_billionth_are_identical_and_the_higher_one_wins(
     ],
 )
 @pytest.mark.parametrize("side", ["old", "new"])
-def test_a_masked_side_masks_the_task(
-    line: str, reason: str, side: str, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_a_masked_side_masks_the_task(line: str, reason: str, side: str, rollouts: Rollouts, summary: Summary) -> None:
     rows: dict[str, list[Any]] = {"old": [row()], "new": [row()]} | {side: [line]}
     task = only_task(summary, rollouts, rows["old"], rows["new"])
     other = {"old": "new", "new": "old"}[side]
@@ -145,9 +143,7 @@ def test_a_masked_side_masks_the_task(
     ("flag", "masked"),
     [(flag, True) for flag in TRUTHY] + [(flag, False) for flag in FALSY],
 )
-def test_a_mask_flag_counts_by_its_truth(
-    flag: Any, masked: bool, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_a_mask_flag_counts_by_its_truth(flag: Any, masked: bool, rollouts: Rollouts, summary: Summary) -> None:
     task = only_task(summary, rollouts, [row(mask_sample=flag)], [row(reward=0.0)])
     assert task["category"] == ("masked" if masked else "flipped")
 
@@ -174,9 +170,7 @@ def test_the_failure_kind_of_a_masked_row_is_no_measured_one(rollouts: Rollouts,
 
 
 @pytest.mark.parametrize("old", [repeats(None), [row(mask_sample=True)], repeats(float("nan"), 1.0)])
-def test_a_masked_task_that_only_one_side_has_is_missing(
-    old: list[Json], rollouts: Rollouts, summary: Summary
-) -> None:
+def test_a_masked_task_that_only_one_side_has_is_missing(old: list[Json], rollouts: Rollouts, summary: Summary) -> None:
     first, second = rollouts.write("old.jsonl", [*old, row("b")]), rollouts.write("new.jsonl", [row("b")])
     result = summary(first, second)
     assert [(t["task"], t["category"]) for t in result["tasks"]] == [("a", "missing"), ("b", "identical")]
@@ -268,9 +262,7 @@ def test_repeats_are_compared_by_their_mean(
     assert (task["old"]["rows"], task["new"]["rows"]) == (len(old), len(new))
 
 
-def test_the_mean_of_all_rows_and_of_the_counted_rows_are_both_told(
-    rollouts: Rollouts, summary: Summary
-) -> None:
+def test_the_mean_of_all_rows_and_of_the_counted_rows_are_both_told(rollouts: Rollouts, summary: Summary) -> None:
     old = [row(reward=1.0), row(reward=0.0, mask_sample=True), row(reward=0.5), row(reward=None)]
     side = only_task(summary, rollouts, old, repeats(1.0))["old"]
     assert side["rows"] == 4

@@ -69,9 +69,7 @@ def test_sides_that_share_no_task_are_a_report_too(rollouts: Rollouts, run: Runn
     assert (done.status, done.err) == (0, "")
 
 
-@pytest.mark.parametrize(
-    "output", [(), ("--json", "-"), ("--format", "json"), ("--json", "out.json")], ids=str
-)
+@pytest.mark.parametrize("output", [(), ("--json", "-"), ("--format", "json"), ("--json", "out.json")], ids=str)
 @pytest.mark.parametrize(
     "content",
     [None, b"no JSON\n", b'{"task_id": "a", "reward": "1"}\n'],
@@ -286,9 +284,7 @@ def test_an_output_that_names_an_input_is_refused(
     assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
 
 
-def test_an_output_that_names_a_found_input_is_refused(
-    rollouts: Rollouts, run: Runner, tmp_path: Path
-) -> None:
+def test_an_output_that_names_a_found_input_is_refused(rollouts: Rollouts, run: Runner, tmp_path: Path) -> None:
     for name in ("old/rollouts.jsonl", "new/part-0.jsonl", "new/part-1.jsonl"):
         rollouts.write(name, [{"task_id": name, "reward": 1.0}])
     found = {"old/rollouts.jsonl", "new/part-1.jsonl"}
@@ -338,9 +334,7 @@ def test_the_report_is_utf8_whatever_the_encoding_of_the_output(
         {"task_id": "x\ud800y", "reward": 1.0},
     ]
     old = rollouts.write("old.jsonl", rows)
-    new = rollouts.write(
-        "new.jsonl", [{**row, "reward": 0.0, "test_output": "\u20ac \udfff"} for row in rows]
-    )
+    new = rollouts.write("new.jsonl", [{**row, "reward": 0.0, "test_output": "\u20ac \udfff"} for row in rows])
     done = run_apart(old, new, **environment)
     assert (done.returncode, done.stderr) == (0, b"")
     report = done.stdout.decode("utf-8")
@@ -387,9 +381,7 @@ def headings(report: str) -> dict[str, tuple[int, int]]:
 
 def test_the_sections_come_in_order_each_with_its_count(run: Runner, sides: Sides) -> None:
     found = headings(run(*sides).out)
-    assert {heading: count for heading, (_, count) in found.items()} == dict(
-        zip(HEADINGS, (3, 2, 4, 6), strict=True)
-    )
+    assert {heading: count for heading, (_, count) in found.items()} == dict(zip(HEADINGS, (3, 2, 4, 6), strict=True))
     places = [found[heading][0] for heading in HEADINGS]
     assert places == sorted(places)
 
@@ -435,9 +427,7 @@ def test_the_category_table_gives_every_count(run: Runner, sides: Sides) -> None
         assert re.search(rf"(?im)^.*\b{name}\b.*\b{count}\b", table), name
 
 
-def test_the_report_names_sides_keys_notes_and_warnings(
-    rollouts: Rollouts, run: Runner, summary: Summary
-) -> None:
+def test_the_report_names_sides_keys_notes_and_warnings(rollouts: Rollouts, run: Runner, summary: Summary) -> None:
     rows = [{"instance_id": f"t-{n}", "reward": None} for n in range(3)]
     old = rollouts.write("reference.jsonl", rows)
     new = rollouts.write("candidate.jsonl", rows)

@@ -100,9 +100,7 @@ def _link_to_a_file_inside(work: Path) -> str:
     return "logs"
 
 
-@pytest.mark.parametrize(
-    "lay", [_inside, _absolute_inside, _up_and_back, _link_inside, _link_to_a_file_inside]
-)
+@pytest.mark.parametrize("lay", [_inside, _absolute_inside, _up_and_back, _link_inside, _link_to_a_file_inside])
 def test_a_log_inside_the_roots_is_shown(run: Runner, work: Path, lay: Lay) -> None:
     (work / "new/more").mkdir()
     done = run(*write_loser(work, lay(work)))
@@ -490,9 +488,7 @@ sys.exit(status)
 """
 
 
-@pytest.mark.skipif(
-    not Path("/proc/self/io").exists(), reason="this system does not count what a process reads"
-)
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="this system does not count what a process reads")
 def test_a_log_of_ten_gigabytes_is_read_from_its_end(work: Path) -> None:
     log = plant(work / "new/logs")
     with log.open("r+b") as stream:

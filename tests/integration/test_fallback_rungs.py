@@ -61,9 +61,7 @@ def codes(summary: Json) -> set[str]:
 
 
 @pytest.mark.parametrize("rung", RUNGS)
-def test_each_rung_joins_by_itself_and_a_note_names_it(
-    rung: str, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_each_rung_joins_by_itself_and_a_note_names_it(rung: str, rollouts: Rollouts, summary: Summary) -> None:
     old = rollouts.write("old.jsonl", [carrying(rung, 0), carrying(rung, 1)])
     new = rollouts.write("new.jsonl", [carrying(rung, 1) | {"reward": 0.0}, carrying(rung, 0)])
     result = summary(old, new)
@@ -80,9 +78,7 @@ def test_a_join_by_a_candidate_makes_no_note(rollouts: Rollouts, summary: Summar
 
 
 @pytest.mark.parametrize(("first", "second"), list(pairwise(RUNGS[:9])))
-def test_an_earlier_rung_that_joins_wins(
-    first: str, second: str, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_an_earlier_rung_that_joins_wins(first: str, second: str, rollouts: Rollouts, summary: Summary) -> None:
     # The earlier rung joins one task of two, the later one both.
     old = [merged(carrying(second, n), carrying(first, n)) for n in (0, 1)]
     new = [merged(carrying(second, n), carrying(first, n + 1)) for n in (0, 1)]
@@ -133,9 +129,7 @@ def test_both_sides_leave_their_candidates_when_one_side_has_none(
     assert result["counts"]["identical"] == 1
 
 
-def test_a_candidate_that_joins_nothing_is_not_replaced_by_a_rung(
-    rollouts: Rollouts, summary: Summary
-) -> None:
+def test_a_candidate_that_joins_nothing_is_not_replaced_by_a_rung(rollouts: Rollouts, summary: Summary) -> None:
     old = rollouts.write("old.jsonl", [{"task_id": "a", "uuid": "u1", "reward": 1}])
     new = rollouts.write("new.jsonl", [{"task_id": "b", "uuid": "u1", "reward": 1}])
     result = summary(old, new)
@@ -183,16 +177,12 @@ def matched(summary: Summary, rollouts: Rollouts, one: Any, other: Any) -> bool:
     ],
     ids=["a string", "a type", "extra keys", "key order", "a list of parts", "a part with extra keys"],
 )
-def test_the_form_of_a_prompt_does_not_change_its_fingerprint(
-    same: Any, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_the_form_of_a_prompt_does_not_change_its_fingerprint(same: Any, rollouts: Rollouts, summary: Summary) -> None:
     assert matched(summary, rollouts, BASE, same)
     assert matched(summary, rollouts, same, BASE)
 
 
-def test_the_form_of_a_long_conversation_does_not_change_its_fingerprint(
-    rollouts: Rollouts, summary: Summary
-) -> None:
+def test_the_form_of_a_long_conversation_does_not_change_its_fingerprint(rollouts: Rollouts, summary: Summary) -> None:
     texts = [
         ("system", "Be brief."),
         ("user", "Hi \u2028 \U0001f600"),
@@ -220,9 +210,7 @@ def test_the_form_of_a_long_conversation_does_not_change_its_fingerprint(
     ],
     ids=["text", "case", "role", "a message twice", "a system message", "two messages", "text of a part"],
 )
-def test_other_roles_or_texts_change_the_fingerprint(
-    other: Any, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_other_roles_or_texts_change_the_fingerprint(other: Any, rollouts: Rollouts, summary: Summary) -> None:
     assert not matched(summary, rollouts, BASE, other)
 
 
@@ -241,19 +229,13 @@ def test_parts_that_are_no_text_tell_prompts_apart(rollouts: Rollouts, summary: 
         text = {"type": "input_text", "text": "What is this?"}
         return [user([text, {"type": "input_image", "image_url": url}])]
 
-    assert matched(
-        summary, rollouts, shown("data:image/png;base64,AAAA"), shown("data:image/png;base64,AAAA")
-    )
-    assert not matched(
-        summary, rollouts, shown("data:image/png;base64,AAAA"), shown("data:image/png;base64,BBBB")
-    )
+    assert matched(summary, rollouts, shown("data:image/png;base64,AAAA"), shown("data:image/png;base64,AAAA"))
+    assert not matched(summary, rollouts, shown("data:image/png;base64,AAAA"), shown("data:image/png;base64,BBBB"))
     assert not matched(summary, rollouts, shown("data:image/png;base64,AAAA"), [user("What is this?")])
 
 
 @pytest.mark.parametrize("params", [None, {}, {"input": None}, 7, "x", ["y"], True], ids=repr)
-def test_params_without_an_input_carry_no_prompt(
-    params: Any, rollouts: Rollouts, run: Callable[..., Run]
-) -> None:
+def test_params_without_an_input_carry_no_prompt(params: Any, rollouts: Rollouts, run: Callable[..., Run]) -> None:
     path = rollouts.write("old.jsonl", [{"reward": 1.0, "responses_create_params": params}])
     done = run(path, path)
     assert (done.status, done.out) == (1, "")
@@ -335,9 +317,7 @@ def test_a_contradicted_index_gives_way_to_the_next_rung(rollouts: Rollouts, sum
     assert "index_join_contradicted" in codes(result)
 
 
-def test_a_contradicted_index_is_not_used_even_when_nothing_else_joins(
-    rollouts: Rollouts, summary: Summary
-) -> None:
+def test_a_contradicted_index_is_not_used_even_when_nothing_else_joins(rollouts: Rollouts, summary: Summary) -> None:
     old = rollouts.write("old.jsonl", [indexed(n, uuid=f"u{n}") for n in (0, 1)])
     new = rollouts.write("new.jsonl", [indexed(n, uuid=f"v{n}") for n in (0, 1)])
     result = summary(old, new)
@@ -346,9 +326,7 @@ def test_a_contradicted_index_is_not_used_even_when_nothing_else_joins(
     assert {"index_join_contradicted", "nothing_joined"} <= codes(result)
 
 
-def test_a_contradicted_index_without_any_other_rung_is_unreadable(
-    rollouts: Rollouts, run: Callable[..., Run]
-) -> None:
+def test_a_contradicted_index_without_any_other_rung_is_unreadable(rollouts: Rollouts, run: Callable[..., Run]) -> None:
     old = rollouts.write("old.jsonl", [indexed(0, id="a"), indexed(1)])
     new = rollouts.write("new.jsonl", [indexed(0, id="b"), indexed(1)])
     done = run(old, new)

@@ -41,9 +41,7 @@ VALID: dict[str, list[dict[str, Any]]] = {
         {"task_id": "t1", "_ng_task_index": 1, "_ng_rollout_index": 0, "_ng_omitted_rollout": True},
         {"_ng_failure_class": "judge_failed", "reward": 0.0},
     ],
-    "new_materialized_inputs.jsonl": [
-        {"task_id": f"t{number}", "_ng_task_index": number} for number in range(4)
-    ],
+    "new_materialized_inputs.jsonl": [{"task_id": f"t{number}", "_ng_task_index": number} for number in range(4)],
 }
 SNIPPETS = [
     b"\n",
@@ -72,20 +70,14 @@ SNIPPETS = [
     b"<html>\n",
     b"version https://git-lfs.github.com/spec/v1\n",
 ]
-NUMBERS = st.one_of(
-    st.integers(), st.floats(), st.sampled_from([10**400, -(10**400), 10**18, 1.5e308, 0, 1, -0.0])
-)
-TEXTS = st.one_of(
-    st.text(max_size=6), st.sampled_from(["t0", "shell", "unknown#1", "x/t0", "\ud800", "a\nb", "/"])
-)
+NUMBERS = st.one_of(st.integers(), st.floats(), st.sampled_from([10**400, -(10**400), 10**18, 1.5e308, 0, 1, -0.0]))
+TEXTS = st.one_of(st.text(max_size=6), st.sampled_from(["t0", "shell", "unknown#1", "x/t0", "\ud800", "a\nb", "/"]))
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
         st.dictionaries(
-            st.sampled_from(
-                ["task_id", "taskset", "id", "metadata", "error_type", "input", "role", "content", ""]
-            ),
+            st.sampled_from(["task_id", "taskset", "id", "metadata", "error_type", "input", "role", "content", ""]),
             inner,
             max_size=3,
         ),

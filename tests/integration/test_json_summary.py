@@ -114,9 +114,7 @@ def test_every_part_has_its_keys(summary: Summary, sides: Sides) -> None:
 
 
 def test_every_warning_has_its_keys(rollouts: Rollouts, summary: Summary) -> None:
-    old, new = (
-        rollouts.write(f"{s}.jsonl", [{"task_id": f"{s}-{n}", "reward": 1} for n in range(9)]) for s in "ab"
-    )
+    old, new = (rollouts.write(f"{s}.jsonl", [{"task_id": f"{s}-{n}", "reward": 1} for n in range(9)]) for s in "ab")
     warnings = summary(old, new)["warnings"]
     assert "nothing_joined" in [warning["code"] for warning in warnings]
     for warning in warnings:
@@ -224,7 +222,9 @@ def _refuse(constant: str) -> NoReturn:
 
 
 @pytest.mark.parametrize(
-    "reward", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "1" + "0" * 400], ids=str
+    "reward",
+    ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "1" + "0" * 400],
+    ids=["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "401 digits"],
 )
 def test_no_number_is_infinite_or_none(rollouts: Rollouts, run: Runner, reward: str) -> None:
     row = f'{{"task_id": "t", "reward": {reward}, "failure_kind": NaN}}'
@@ -238,9 +238,7 @@ def test_no_number_is_infinite_or_none(rollouts: Rollouts, run: Runner, reward: 
 
 
 @pytest.mark.parametrize("reward", [1.5e308, -1.5e308, 1.7976931348623157e308, 5e-324])
-def test_the_mean_of_rewards_at_the_limits_of_floats_is_exact(
-    rollouts: Rollouts, run: Runner, reward: float
-) -> None:
+def test_the_mean_of_rewards_at_the_limits_of_floats_is_exact(rollouts: Rollouts, run: Runner, reward: float) -> None:
     path = rollouts.write("side.jsonl", [{"task_id": "t", "reward": reward}] * 2)
     found = json.loads(run(path, path, "--json", "-").out, parse_constant=_refuse)
     assert found["counts"]["identical"] == 1
@@ -329,9 +327,7 @@ def digest_of(rollouts: Rollouts, summary: Summary, content: bytes, name: str = 
     [
         pytest.param("other.jsonl", PLAIN, id="another name"),
         pytest.param("new.jsonl.gz", gzip.compress(PLAIN), id="gzip"),
-        pytest.param(
-            "new.jsonl.gz", gzip.compress(PLAIN[:90]) + gzip.compress(PLAIN[90:]), id="two gzip members"
-        ),
+        pytest.param("new.jsonl.gz", gzip.compress(PLAIN[:90]) + gzip.compress(PLAIN[90:]), id="two gzip members"),
         pytest.param("new.jsonl.zst", zstd.compress(PLAIN), id="zstd"),
         pytest.param("new.jsonl", b"\xef\xbb\xbf" + PLAIN, id="byte order mark"),
         pytest.param("new.jsonl", PLAIN.replace(b"\n", b"\r\n\n"), id="other line ends and blank lines"),
@@ -339,9 +335,7 @@ def digest_of(rollouts: Rollouts, summary: Summary, content: bytes, name: str = 
         pytest.param("new.jsonl", PLAIN.replace(b": ", b" :\t"), id="other spaces"),
     ],
 )
-def test_the_same_rows_have_the_same_digest(
-    rollouts: Rollouts, summary: Summary, name: str, content: bytes
-) -> None:
+def test_the_same_rows_have_the_same_digest(rollouts: Rollouts, summary: Summary, name: str, content: bytes) -> None:
     digest = digest_of(rollouts, summary, PLAIN)
     assert re.fullmatch(r"(sha256:)?[0-9a-f]{64}", digest)
     assert digest_of(rollouts, summary, content, name) == digest

@@ -80,9 +80,7 @@ def test_a_candidate_that_one_row_lacks_is_passed_over(
 
 
 @pytest.mark.parametrize("value", ["text", None, 7, ["task_id"], True])
-def test_a_parent_that_is_no_object_carries_no_candidate(
-    value: Any, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_a_parent_that_is_no_object_carries_no_candidate(value: Any, rollouts: Rollouts, summary: Summary) -> None:
     old = rollouts.write("old.jsonl", [row(verifier_metadata=value, uuid="a")])
     new = rollouts.write("new.jsonl", [row(verifier_metadata=value, uuid="a")])
     assert keys(summary(old, new)) == ("uuid", "uuid")
@@ -90,9 +88,7 @@ def test_a_parent_that_is_no_object_carries_no_candidate(
 
 def test_each_side_finds_its_own_key(rollouts: Rollouts, summary: Summary) -> None:
     old = rollouts.write("old.jsonl", [row(_ng_task_id="a"), row(_ng_task_id="b")])
-    new = rollouts.write(
-        "new.jsonl", [named("verifier_metadata.id", "a"), named("verifier_metadata.id", "b")]
-    )
+    new = rollouts.write("new.jsonl", [named("verifier_metadata.id", "a"), named("verifier_metadata.id", "b")])
     result = summary(old, new)
     assert keys(result) == ("_ng_task_id", "verifier_metadata.id")
     assert result["counts"]["identical"] == 2
@@ -175,17 +171,14 @@ def test_a_side_without_rows_borrows_the_key_of_the_other(
     empty: str, key: str, rollouts: Rollouts, summary: Summary
 ) -> None:
     sides = {
-        name: rollouts.write(f"{name}.jsonl", [] if name == empty else [named(key, "a")])
-        for name in ("old", "new")
+        name: rollouts.write(f"{name}.jsonl", [] if name == empty else [named(key, "a")]) for name in ("old", "new")
     }
     result = summary(sides["old"], sides["new"])
     assert keys(result) == (key, key)
     assert result["counts"]["missing"] == 1
 
 
-def test_a_side_of_anonymous_failures_borrows_the_key_of_the_other(
-    rollouts: Rollouts, summary: Summary
-) -> None:
+def test_a_side_of_anonymous_failures_borrows_the_key_of_the_other(rollouts: Rollouts, summary: Summary) -> None:
     old = rollouts.write("old.jsonl", [row(task_id="a"), row(task_id="b")])
     new = rollouts.write("new.jsonl", [], failures=[{"_ng_failure_class": "sandbox_lost"}] * 2)
     result = summary(old, new)
@@ -299,9 +292,7 @@ def test_an_id_object_with_neither_id_is_joined_on_its_canonical_json(
         ('"\\u0061"', '"a"', "a"),
     ],
 )
-def test_ids_are_compared_as_text(
-    old_id: str, new_id: str, label: str, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_ids_are_compared_as_text(old_id: str, new_id: str, label: str, rollouts: Rollouts, summary: Summary) -> None:
     old = rollouts.write("old.jsonl", [f'{{"task_id": {old_id}, "reward": 1}}'])
     new = rollouts.write("new.jsonl", [f'{{"task_id": {new_id}, "reward": 1}}'])
     result = summary(old, new)
@@ -319,9 +310,7 @@ def test_ids_are_compared_as_text(
         ('"e\\u0301"', '"\\u00e9"'),
     ],
 )
-def test_ids_with_other_text_stay_apart(
-    old_id: str, new_id: str, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_ids_with_other_text_stay_apart(old_id: str, new_id: str, rollouts: Rollouts, summary: Summary) -> None:
     old = rollouts.write("old.jsonl", [f'{{"task_id": {old_id}, "reward": 1}}'])
     new = rollouts.write("new.jsonl", [f'{{"task_id": {new_id}, "reward": 1}}'])
     assert summary(old, new)["counts"]["missing"] == 2

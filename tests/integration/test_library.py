@@ -68,9 +68,7 @@ def test_a_comparison_has_counts_and_tasks_in_order(sides: Sides) -> None:
     expected |= {"missing": 1, "missing_old_only": 1, "missing_new_only": 0}
     assert values(comparison.counts, COUNTS) == expected
     assert len(comparison.tasks) == 6
-    tasks = [
-        (value(task, "task"), value(task, "category"), value(task, "winner")) for task in comparison.tasks
-    ]
+    tasks = [(value(task, "task"), value(task, "category"), value(task, "winner")) for task in comparison.tasks]
     assert tasks == [
         ("a", "identical", None),
         ("b", "flipped", "old"),

@@ -78,9 +78,7 @@ def test_a_prefix_on_every_id_of_one_side_comes_off(
         "two first parts",
     ],
 )
-def test_a_prefix_stays(
-    one: list[str], other: list[str], joined: int, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_a_prefix_stays(one: list[str], other: list[str], joined: int, rollouts: Rollouts, summary: Summary) -> None:
     first, second = rollouts.write("one.jsonl", rows(*one)), rollouts.write("other.jsonl", rows(*other))
     for result in (summary(first, second), summary(second, first)):
         assert prefixes(result) == (None, None)
@@ -104,9 +102,7 @@ def test_anonymous_failures_do_not_keep_a_prefix_on(rollouts: Rollouts, summary:
 
 
 def test_a_sidecar_record_loses_the_prefix_with_its_side(rollouts: Rollouts, summary: Summary) -> None:
-    old = rollouts.write(
-        "old.jsonl", rows("tb/a"), failures=[{"task_name": "tb/b", "_ng_failure_class": "oom"}]
-    )
+    old = rollouts.write("old.jsonl", rows("tb/a"), failures=[{"task_name": "tb/b", "_ng_failure_class": "oom"}])
     new = rollouts.write("new.jsonl", rows("a", "b"))
     result = summary(old, new)
     assert prefixes(result) == ("tb/", None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from rollout_compare import compare, load_side
@@ -23,7 +23,8 @@ TASKS = ["a", "b", "c", "a/b", "b/a", "quiz/b", 1, "1", "unknown#1"]
 NO_SLASH = [task for task in TASKS if "/" not in str(task)]
 TASKSETS = ["quiz", "quiz/a", "shell", "", None]
 REWARDS = [0, 1, 1.0, 0.25, 0.1, -1.0, 1 / 3, 5e-10, 1.5e308, None, math.nan]
-EXAMPLES = settings(max_examples=50)
+# Explaining a failure takes minutes here, shrinking it does not.
+EXAMPLES = settings(max_examples=50, phases=[Phase.explicit, Phase.generate, Phase.shrink])
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,7 @@ def made_sides(
         },
     )
     rows = [
-        names(*which)
-        | (numbers(*which) if numbered else {})
-        | own
-        | ({} if reward is ... else {"reward": reward})
+        names(*which) | (numbers(*which) if numbered else {}) | own | ({} if reward is ... else {"reward": reward})
         for which, reward, own in draw(
             st.lists(
                 st.tuples(task_and_set, st.sampled_from([*REWARDS, ...]), st.one_of(st.just({}), signals)),
@@ -142,9 +140,7 @@ def test_tasks_are_in_order_under_labels_of_their_own(
 
 @given(old=made_sides(), new=made_sides())
 @EXAMPLES
-def test_each_side_of_a_task_agrees_with_itself(
-    old: Made, new: Made, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_each_side_of_a_task_agrees_with_itself(old: Made, new: Made, rollouts: Rollouts, summary: Summary) -> None:
     for task in compared(rollouts, summary, old, new)["tasks"]:
         for side in filter(None, (task["old"], task["new"])):
             counted = [Fraction(reward) for reward in side["rewards"] if reward is not None]
@@ -164,9 +160,7 @@ def test_each_side_of_a_task_agrees_with_itself(
 
 @given(old=made_sides(), new=made_sides())
 @EXAMPLES
-def test_swapping_the_sides_swaps_what_is_one_sided(
-    old: Made, new: Made, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_swapping_the_sides_swaps_what_is_one_sided(old: Made, new: Made, rollouts: Rollouts, summary: Summary) -> None:
     result, swapped = (compared(rollouts, summary, *pair) for pair in ((old, new), (new, old)))
 
     def turned(name: str) -> str:
@@ -178,9 +172,7 @@ def test_swapping_the_sides_swaps_what_is_one_sided(
 
     def facts(tasks: list[Json], one: str, other: str) -> list[str]:
         named = {None: None, one: "one", other: "other"}
-        return sorted(
-            repr((anonymous(t["task"]), t["category"], named[t["winner"]], t[one], t[other])) for t in tasks
-        )
+        return sorted(repr((anonymous(t["task"]), t["category"], named[t["winner"]], t[one], t[other])) for t in tasks)
 
     assert facts(swapped["tasks"], "new", "old") == facts(result["tasks"], "old", "new")
 
@@ -217,9 +209,7 @@ def test_a_superseded_record_changes_nothing(
     winner = data.draw(st.sampled_from([*new.rows, *later]))
     record = {name: winner[name] for name in ("_ng_task_index", "_ng_rollout_index")}
     record |= {"_ng_failure_class": "late", "reward": 0.0}
-    record |= data.draw(
-        st.sampled_from([{}, {"task_name": "ghost"}, {"_ng_task_id": "ghost"}, {"uuid": "x"}])
-    )
+    record |= data.draw(st.sampled_from([{}, {"task_name": "ghost"}, {"_ng_task_id": "ghost"}, {"uuid": "x"}]))
     # First in the sidecar, as a record supersedes only those before it.
     more = compared(rollouts, summary, old, replace(new, failures=[record, *new.failures]))
     for part in ("counts", "join", "tasks"):
@@ -311,15 +301,12 @@ def expected_class(old: list[Json], new: list[Json]) -> tuple[str, str | None]:
 
 @given(old=made_sides(("no slash",)), new=made_sides(("no slash",)))
 @EXAMPLES
-def test_classes_are_those_of_the_written_rules(
-    old: Made, new: Made, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_classes_are_those_of_the_written_rules(old: Made, new: Made, rollouts: Rollouts, summary: Summary) -> None:
     result = compared(rollouts, summary, Made(old.rows, []), Made(new.rows, []))
     sides = [[(str(r["task_name"]), r) for r in side.rows] for side in (old, new)]
     labels = sorted({label for side in sides for label, _ in side})
     expected = {
-        label: expected_class(*([row for name, row in side if name == label] for side in sides))
-        for label in labels
+        label: expected_class(*([row for name, row in side if name == label] for side in sides)) for label in labels
     }
     assert {t["task"]: (t["category"], t["winner"]) for t in result["tasks"]} == expected
     assert [t["task"] for t in result["tasks"]] == labels

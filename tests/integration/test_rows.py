@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -366,6 +369,15 @@ def test_a_field_of_any_shape_leaves_the_verdict_alone(
     assert [entry["category"] for entry in done.json["tasks"]] == ["flipped"]
 
 
+@pytest.mark.parametrize("name", ["d" * 300, "d/" * 3000, "/", "..", ".", "", "\0", "\n", "~", "\ud800"])
+def test_a_logs_dir_of_any_name_is_no_crash(rollouts: Rollouts, summary: Summary, name: str) -> None:
+    old = rollouts.write("old.jsonl", [{"task_id": "t", "reward": 0, "verifier_logs_dir": name}])
+    new = rollouts.write("new.jsonl", [row('"reward": 1')])
+    [found] = summary(old, new)["tasks"]
+    assert found["category"] == "flipped"
+    assert found["verifier_output"]["source"].startswith("unavailable: ")
+
+
 @pytest.mark.parametrize("value", ODD)
 def test_a_prompt_of_any_shape_is_no_crash(rollouts: Rollouts, run: Compare, value: str) -> None:
     shapes = [
@@ -478,9 +490,7 @@ def test_deep_nesting_that_never_closes_is_one_error_line(
         ([1e16, 1.0, -1e16], 1 / 3),
     ],
 )
-def test_the_mean_neither_overflows_nor_loses_precision(
-    side: Side, rewards: list[float], mean: float
-) -> None:
+def test_the_mean_neither_overflows_nor_loses_precision(side: Side, rewards: list[float], mean: float) -> None:
     old = side(*[row(f'"reward": {reward!r}') for reward in rewards])
     assert old["reward"] == pytest.approx(mean, rel=1e-15, abs=0)
     assert old["counted_reward"] == old["reward"]
@@ -507,3 +517,18 @@ def test_a_lone_surrogate_is_carried(rollouts: Rollouts, run: Compare, field: st
         [entry] = done.json["tasks"]
         assert entry["winner"] == "new"
         assert entry["task"] == ("a\ud83d" if field == "task_id" else "t")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "ascii:strict", "latin-1", "utf-8:strict"])
+@pytest.mark.parametrize("reward", ["0", '"0"'])
+def test_an_output_that_cannot_encode_gets_utf8(rollouts: Rollouts, encoding: str, reward: str) -> None:
+    old = rollouts.write("old.jsonl", [f'{{"task_id": "é漢\\ud800", "reward": {reward}}}'])
+    new = rollouts.write("new.jsonl", ['{"task_id": "é漢\\ud800", "reward": 1}'])
+    command = [sys.executable, "-m", "rollout_compare", str(old), str(new)]
+    done = subprocess.run(command, capture_output=True, check=False, env=os.environ | {"PYTHONIOENCODING": encoding})
+    if reward == "0":
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert "é漢" in done.stdout.decode()
+    else:
+        assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (1, b"", 1)
+        assert done.stderr.startswith(b"error: ")

@@ -74,13 +74,18 @@ def against(rollouts: Rollouts, summary: Summary) -> Summary:
         ({"mask_sample": False, "_ng_failure_class": "a"}, "mask_sample (failure_kind=a)"),
     ],
 )
-def test_a_record_is_a_masked_row_with_its_failure_kind(
-    against: Summary, members: Record, reason: str
-) -> None:
+def test_a_record_is_a_masked_row_with_its_failure_kind(against: Summary, members: Record, reason: str) -> None:
     entry = task(against([row("ok")], [failure("lost", index=None, **members)]), "lost")
     assert (entry["category"], entry["new"]["masked"], entry["new"]["rows"]) == ("masked", reason, 1)
     assert (entry["new"]["counted_reward"], entry["new"]["counted_rows"]) == (None, 0)
     assert entry["new"]["failure_kind"] is None
+
+
+@pytest.mark.parametrize("argv", [(), ("--count-as-zero", "agent_timeout")])
+def test_the_message_of_a_record_is_told(against: Summary, argv: tuple[str, ...]) -> None:
+    records = [failure("t", "agent_timeout", _ng_failure_message="502, message='Bad Gateway'")]
+    new = task(against([], records, *argv), "t")["new"]
+    assert "502, message='Bad Gateway'" in json.dumps(new)
 
 
 def test_a_records_own_reward_never_counts(against: Summary) -> None:
@@ -116,9 +121,7 @@ STANDING = [
     pytest.param([failure("t", "a"), failure("t", "b", repeat=1)], ["a", "b"], id="two-rollouts"),
     pytest.param([failure("t", "a"), failure("t", "b", index=1)], ["a", "b"], id="two-task-indices"),
     pytest.param([failure("t", "a", index=None), failure("t", "b", index=None)], ["a", "b"], id="no-indices"),
-    pytest.param(
-        [failure("t", "a", repeat=None), failure("t", "b", repeat=None)], ["a", "b"], id="one-index"
-    ),
+    pytest.param([failure("t", "a", repeat=None), failure("t", "b", repeat=None)], ["a", "b"], id="one-index"),
     pytest.param(
         [failure("t", "a", _ng_rollout_index=None), failure("t", "b", _ng_rollout_index=None)],
         ["a", "b"],
@@ -127,27 +130,19 @@ STANDING = [
     pytest.param([failure("t", "old"), failure("t", "new", **OMITTED)], [], id="omitted-hides-older"),
     pytest.param([failure("t", "a", **OMITTED), failure("t", "b")], ["b"], id="failed-after-omitted"),
     pytest.param([failure("t", "a", **OMITTED)], [], id="omitted-alone"),
-    pytest.param(
-        [failure("t", "a"), failure("t", "b", **OMITTED, **DRAINED)], ["a"], id="never-started-is-skipped"
-    ),
+    pytest.param([failure("t", "a"), failure("t", "b", **OMITTED, **DRAINED)], ["a"], id="never-started-is-skipped"),
     pytest.param([failure("t", "a", **OMITTED, **DRAINED)], [], id="never-started-alone"),
     pytest.param(
         [failure("t", "a"), failure("t", "b", **OMITTED), failure("t", "c", **OMITTED, **DRAINED)],
         [],
         id="never-started-after-omitted",
     ),
-    pytest.param(
-        [failure("t", "a", **OMITTED, **DRAINED), failure("t", "b")], ["b"], id="failed-after-never-started"
-    ),
+    pytest.param([failure("t", "a", **OMITTED, **DRAINED), failure("t", "b")], ["b"], id="failed-after-never-started"),
     pytest.param([failure("t", "a"), failure("t", "b", **UNROUTED)], ["a"], id="unrouted-is-dropped-first"),
     pytest.param([failure("t", "a", **UNROUTED)], [], id="unrouted-alone"),
     pytest.param([failure("t", "a", index=None, **UNROUTED)], [], id="unrouted-without-indices"),
-    pytest.param(
-        [failure("t", "a"), failure("t", "b", **OMITTED, **UNROUTED)], ["a"], id="unrouted-omission"
-    ),
-    pytest.param(
-        [failure("t", "a"), failure("t", "b", repeat=1, **OMITTED)], ["a"], id="omitted-hides-its-own-only"
-    ),
+    pytest.param([failure("t", "a"), failure("t", "b", **OMITTED, **UNROUTED)], ["a"], id="unrouted-omission"),
+    pytest.param([failure("t", "a"), failure("t", "b", repeat=1, **OMITTED)], ["a"], id="omitted-hides-its-own-only"),
 ]
 
 
@@ -162,9 +157,7 @@ def test_which_records_of_an_attempt_stand(against: Summary, records: list[Recor
         assert new["masked"] is None
 
 
-@pytest.mark.parametrize(
-    "scored", [row("t", 0, reward=1), row("t", 0, reward=None), row("t", 0, mask_sample=True)]
-)
+@pytest.mark.parametrize("scored", [row("t", 0, reward=1), row("t", 0, reward=None), row("t", 0, mask_sample=True)])
 def test_no_record_stands_whose_attempt_has_a_row(against: Summary, scored: Record) -> None:
     records = [failure("t", "a"), failure("t", "b"), failure("t", "c", **OMITTED)]
     assert task(against([scored], records), "t")["new"]["rows"] == 1
@@ -242,6 +235,43 @@ def test_a_task_of_the_materialized_inputs_that_nothing_says_of_is_no_task(again
     assert classes(against([row("a", 0)], [], materialized=inputs)) == {"a": "identical"}
 
 
+def test_the_materialized_inputs_are_read_by_an_explicit_key_too(against: Summary) -> None:
+    inputs = [row("x", number, meta={"zid": name}) for number, name in enumerate("ab")]
+    rows = [row("a", meta={"zid": "a"}), row("b", meta={"zid": "b"})]
+    result = against(
+        rows, [failure("x", index=1)], "--new-key", "meta.zid", "--old-key", "task_id", materialized=inputs
+    )
+    assert classes(result)["b"] == "masked"
+    assert classes(result)["a"] == "identical"
+
+
+def test_a_record_goes_by_its_own_key_before_its_index(against: Summary) -> None:
+    result = against([row("a", 0), row("b", 1)], [failure("a", index=1, repeat=1)])
+    assert classes(result) == {"a": "masked", "b": "identical"}
+
+
+def test_an_index_that_repeats_of_one_task_share_says_which_task(against: Summary) -> None:
+    rows = [row("a", 0, 0), row("a", 0, 1), row("b", 1)]
+    result = against(rows, [failure(None, index=0, repeat=2)])
+    assert classes(result) == {"a": "masked", "b": "identical"}
+    assert task(result, "a")["new"]["rows"] == 3
+
+
+@pytest.mark.parametrize(
+    ("index", "masked"), [(0, "math/t"), (1, "code/t"), (2, "unknown#1")], ids=["one", "other", "both"]
+)
+def test_an_index_names_a_task_of_one_taskset(rollouts: Rollouts, summary: Summary, index: int, masked: str) -> None:
+    indices = {"math": (0, 2), "code": (1, 2)}
+    rows = [
+        row(None, number, repeat, _ng_task_id={"taskset": taskset, "task_id": "t"})
+        for taskset, numbers in indices.items()
+        for repeat, number in enumerate(numbers)
+    ]
+    old = rollouts.write("old.jsonl", rows)
+    new = rollouts.write("new.jsonl", rows, failures=[failure(None, index=index, repeat=5)])
+    assert classes(summary(old, new)) == {"math/t": "identical", "code/t": "identical"} | {masked: "masked"}
+
+
 def test_an_index_that_several_tasks_have_says_nothing(against: Summary) -> None:
     result = against([row("a", 0), row("b", 0)], [failure(None, "oom", index=0, repeat=1)])
     assert classes(result) == {"a": "identical", "b": "identical", "unknown#1": "masked"}
@@ -261,9 +291,7 @@ def test_an_index_known_on_the_other_side_only_says_nothing(rollouts: Rollouts, 
 
 def test_an_index_is_looked_up_within_its_shard(rollouts: Rollouts, summary: Summary) -> None:
     first = rollouts.write("a.jsonl", [row("a", 0), row("b", 1)], failures=[failure(None, index=1, repeat=1)])
-    second = rollouts.write(
-        "b.jsonl", [row("c", 0), row("d", 1)], failures=[failure(None, index=0, repeat=1)]
-    )
+    second = rollouts.write("b.jsonl", [row("c", 0), row("d", 1)], failures=[failure(None, index=0, repeat=1)])
     new = rollouts.write("new.jsonl", [row(name) for name in "abcd"])
     result = summary("--old", first, "--old", second, "--new", new)
     assert classes(result) == {"a": "identical", "b": "masked", "c": "masked", "d": "identical"}
@@ -303,9 +331,7 @@ def test_retries_known_by_their_index_only_are_one_row(against: Summary) -> None
 def test_anonymous_records_are_numbered_over_old_then_new(rollouts: Rollouts, summary: Summary) -> None:
     kinds = {"old": ["a", "b"], "new": ["c"]}
     paths = [
-        rollouts.write(
-            f"{side}.jsonl", [row("t")], failures=[failure(None, kind, index=None) for kind in names]
-        )
+        rollouts.write(f"{side}.jsonl", [row("t")], failures=[failure(None, kind, index=None) for kind in names])
         for side, names in kinds.items()
     ]
     result = summary(*paths)
@@ -342,9 +368,7 @@ def test_anonymous_records_pass_over_names_that_tasks_have(
     named = rollouts.write("named.jsonl", [row(name) for name in ["t", *real]])
     other = rollouts.write("other.jsonl", [row("t")], failures=[failure(None, index=None)] * 2)
     result = summary(named, other) if side == "old" else summary(other, named)
-    assert classes(result) == {"t": "identical"} | dict.fromkeys(real, "missing") | dict.fromkeys(
-        given, "masked"
-    )
+    assert classes(result) == {"t": "identical"} | dict.fromkeys(real, "missing") | dict.fromkeys(given, "masked")
 
 
 def test_a_task_really_called_unknown_joins_like_any_other(rollouts: Rollouts, summary: Summary) -> None:
@@ -362,9 +386,7 @@ def test_anonymous_records_are_joined_to_nothing(rollouts: Rollouts, summary: Su
     assert result["join"]["old_prefix_stripped"] in {"x", "x/"}
 
 
-def test_a_record_without_the_key_of_the_rows_is_anonymous_with_a_note(
-    rollouts: Rollouts, summary: Summary
-) -> None:
+def test_a_record_without_the_key_of_the_rows_is_anonymous_with_a_note(rollouts: Rollouts, summary: Summary) -> None:
     old = rollouts.write("old.jsonl", [row("a")])
     new = rollouts.write("new.jsonl", [row("a")], failures=[{"task_name": "a"}])
     result = summary(old, new)
@@ -400,9 +422,7 @@ def test_numbered_anonymous_records_follow_the_rule_of_retries(against: Summary)
 
 
 def test_anonymous_records_and_nothing_else_name_no_task(rollouts: Rollouts, run: Compare) -> None:
-    paths = [
-        rollouts.write(name, [], failures=[{"_ng_failure_class": "oom"}]) for name in ("a.jsonl", "b.jsonl")
-    ]
+    paths = [rollouts.write(name, [], failures=[{"_ng_failure_class": "oom"}]) for name in ("a.jsonl", "b.jsonl")]
     done = run(*paths)
     assert (done.status, done.out, done.err.count("\n")) == (1, "", 1)
     assert "no task id field found" in done.err
@@ -457,9 +477,7 @@ def test_only_standing_records_count_as_zero(against: Summary, records: list[Rec
 
 
 def test_a_class_is_counted_as_zero_on_both_sides(rollouts: Rollouts, summary: Summary) -> None:
-    old, new = (
-        rollouts.write(name, [row("t")], failures=[failure("t", "a")]) for name in ("old.jsonl", "new.jsonl")
-    )
+    old, new = (rollouts.write(name, [row("t")], failures=[failure("t", "a")]) for name in ("old.jsonl", "new.jsonl"))
     entry = task(summary(old, new, "--count-as-zero", "a"), "t")
     assert (entry["category"], entry["old"]["counted_reward"]) == ("identical", 0.5)
 

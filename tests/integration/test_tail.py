@@ -58,9 +58,7 @@ NUMBERED = [f"<line {number:02}>" for number in range(1, 21)]
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
 @pytest.mark.parametrize("closed", [True, False], ids=["line end at the end", "no line end at the end"])
-def test_the_last_lines_are_shown(
-    show: Show, options: tuple[object, ...], count: int, end: str, closed: bool
-) -> None:
+def test_the_last_lines_are_shown(show: Show, options: tuple[object, ...], count: int, end: str, closed: bool) -> None:
     done = show(end.join(NUMBERED) + (end if closed else ""), *options)
     assert shown(done, NUMBERED) == NUMBERED[20 - count :]
     assert "\r" not in done.out
@@ -97,9 +95,7 @@ def test_only_a_line_feed_ends_a_line(show: Show, separator: str) -> None:
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""], ids=["LF", "CRLF", "no line end"])
-def test_an_overwritten_line_shows_its_last_state(
-    show: Show, line: str, last_state: list[str], end: str
-) -> None:
+def test_an_overwritten_line_shows_its_last_state(show: Show, line: str, last_state: list[str], end: str) -> None:
     done = show(f"<before>\n{line}{end}", "--tail", 2)
     assert shown(done, ["<before>", "<10%>", "<50%>", "<99%>"]) == ["<before>", *last_state]
     assert "\r" not in done.out
@@ -139,9 +135,7 @@ UP, UP_TWO, CLEAR = "\x1b[1A", "\x1b[2A", "\x1b[2K"
         ),
     ],
 )
-def test_a_line_redrawn_by_moving_up_shows_its_last_state(
-    show: Show, output: str, last_states: list[str]
-) -> None:
+def test_a_line_redrawn_by_moving_up_shows_its_last_state(show: Show, output: str, last_states: list[str]) -> None:
     states = [f"<{name} {state}>" for state in ("run", "mid", "end") for name in "ab"]
     done = show(f"<before>\n{output}")
     assert shown(done, ["<before>", *states, "<after>"]) == ["<before>", *last_states]

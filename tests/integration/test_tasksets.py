@@ -33,9 +33,7 @@ def both_ways(
     return [summary(first, second), summary(second, first)]
 
 
-def test_one_id_in_two_tasksets_is_two_tasks_when_both_sides_span_several(
-    rollouts: Rollouts, summary: Summary
-) -> None:
+def test_one_id_in_two_tasksets_is_two_tasks_when_both_sides_span_several(rollouts: Rollouts, summary: Summary) -> None:
     old = rollouts.write("old.jsonl", [member("quiz", "a"), member("shell", "a"), member("shell", "b")])
     new = rollouts.write("new.jsonl", [member("shell", "a"), member("quiz", "a", 0.0), member("maze", "b")])
     result = summary(old, new)
@@ -170,9 +168,7 @@ def test_an_id_that_recurs_across_tasksets_is_not_guessed_at(
         assert any("quiz/a" in note and "shell/a" in note for note in result["notes"])
 
 
-def test_a_recurring_id_that_the_other_side_lacks_is_no_ambiguity(
-    rollouts: Rollouts, summary: Summary
-) -> None:
+def test_a_recurring_id_that_the_other_side_lacks_is_no_ambiguity(rollouts: Rollouts, summary: Summary) -> None:
     wide = [member("quiz", "a"), member("shell", "a"), member("quiz", "b")]
     for result in both_ways(rollouts, summary, wide, [plain("b")]):
         assert classes(result) == [("b", "identical"), ("quiz/a", "missing"), ("shell/a", "missing")]

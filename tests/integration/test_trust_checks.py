@@ -64,9 +64,7 @@ def test_a_warning_names_five_tasks_and_counts_them_all(rollouts: Rollouts, summ
     assert set(tasks) <= set(names)
 
 
-def test_a_warning_stands_in_the_text_report_too(
-    rollouts: Rollouts, summary: Summary, run: Callable[..., Run]
-) -> None:
+def test_a_warning_stands_in_the_text_report_too(rollouts: Rollouts, summary: Summary, run: Callable[..., Run]) -> None:
     old = rollouts.write("old.jsonl", [prompted("a", "old text"), row("b"), row("b")])
     new = rollouts.write("new.jsonl", [prompted("a", "new text"), row("b")])
     text = " ".join(run(old, new).out.split())
@@ -110,13 +108,11 @@ def test_a_side_without_tasks_is_not_a_join_that_failed(
     assert found(summary(old, new), "nothing_joined") is None
 
 
-def test_nothing_joined_is_said_at_the_top_of_the_text_report(
+def test_nothing_joined_is_said_in_the_first_line_of_the_text_report(
     rollouts: Rollouts, run: Callable[..., Run]
 ) -> None:
     old, new = rollouts.write("old.jsonl", rows("ab")), rollouts.write("new.jsonl", rows("cd"))
-    text = run(old, new).out.lower()
-    head = text[: text.index("missing")] if "missing" in text else text
-    assert "joined" in head
+    assert "joined" in run(old, new).out.splitlines()[0]
 
 
 # prompts_differ
@@ -134,10 +130,7 @@ def test_joined_tasks_with_other_prompts_are_counted(rollouts: Rollouts, summary
 @pytest.mark.parametrize("key", ["task_id", "uuid", "_ng_task_index"])
 def test_prompts_are_compared_under_every_key(key: str, rollouts: Rollouts, summary: Summary) -> None:
     def side(texts: str) -> list[Json]:
-        return [
-            {key: n, "reward": 1.0, "responses_create_params": {"input": text}}
-            for n, text in enumerate(texts)
-        ]
+        return [{key: n, "reward": 1.0, "responses_create_params": {"input": text}} for n, text in enumerate(texts)]
 
     old, new = rollouts.write("old.jsonl", side("ABC")), rollouts.write("new.jsonl", side("AXC"))
     assert told(summary(old, new), "prompts_differ") == (1, ["1"])
@@ -229,8 +222,7 @@ def test_no_index_join_is_contradicted_where_ids_join(rollouts: Rollouts, summar
 
 def family(name: str, indices: Iterable[int], **fields: Any) -> list[Json]:
     return [
-        {"task_name": name, "reward": 1.0, "_ng_task_index": n, "_ng_rollout_index": 0, "uuid": f"{name}{n}"}
-        | fields
+        {"task_name": name, "reward": 1.0, "_ng_task_index": n, "_ng_rollout_index": 0, "uuid": f"{name}{n}"} | fields
         for n in indices
     ]
 
@@ -340,9 +332,7 @@ def test_across_shards_only_an_equal_row_is_a_duplicate(
 
 
 @pytest.mark.parametrize("side", ["old", "new"])
-def test_a_number_and_its_text_on_one_side_are_mixed_types(
-    side: str, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_a_number_and_its_text_on_one_side_are_mixed_types(side: str, rollouts: Rollouts, summary: Summary) -> None:
     mixed = rows([1, "1", 2, "3", 4, "4"])
     even = rows(["1", "1", "2", "3", "4", "4"])
     old = rollouts.write("old.jsonl", mixed if side == "old" else even)
@@ -372,9 +362,7 @@ def test_tasks_with_more_rows_on_one_side_have_unequal_repeats(rollouts: Rollout
 
 
 @pytest.mark.parametrize(("old", "new"), [("aabb", "abab"), ("ab", "ba"), ("aab", "aac")])
-def test_equal_or_one_sided_repeats_are_not_unequal(
-    old: str, new: str, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_equal_or_one_sided_repeats_are_not_unequal(old: str, new: str, rollouts: Rollouts, summary: Summary) -> None:
     paths = rollouts.write("old.jsonl", rows(old)), rollouts.write("new.jsonl", rows(new))
     assert found(summary(*paths), "unequal_repeats") is None
 
@@ -479,15 +467,13 @@ def test_records_of_another_run_are_stale(
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_prefix_that_hides_most_of_the_overlap_is_told(
-    swapped: bool, rollouts: Rollouts, summary: Summary
-) -> None:
+def test_a_prefix_that_hides_most_of_the_overlap_is_told(swapped: bool, rollouts: Rollouts, summary: Summary) -> None:
     old = rollouts.write("old.jsonl", rows(["tb/a", "tb/b", "tb/c"]))
     new = rollouts.write("new.jsonl", rows(["a", "b", "tb/c"]))
     result = summary(new, old) if swapped else summary(old, new)
     warning = found(result, "low_overlap")
     assert warning is not None
-    assert "tb/" in warning["sentence"]
+    assert "prefix" in warning["sentence"]
     assert result["counts"]["identical"] == 1
 
 
@@ -547,9 +533,7 @@ def test_a_side_with_a_reward_has_rewards(made: list[Json], rollouts: Rollouts, 
 
 
 def members(*tasksets: str | None) -> list[Json]:
-    return [
-        {"_ng_task_id": {"taskset": t, "task_id": f"t{n}"}, "reward": 1.0} for n, t in enumerate(tasksets)
-    ]
+    return [{"_ng_task_id": {"taskset": t, "task_id": f"t{n}"}, "reward": 1.0} for n, t in enumerate(tasksets)]
 
 
 @pytest.mark.parametrize(

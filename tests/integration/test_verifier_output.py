@@ -163,9 +163,7 @@ def test_the_losing_row_has_the_lowest_reward_and_is_the_first_of_its_equals(
         )
     ]
     losing_path = rollouts.write("loser.jsonl", repeats)
-    winning_path = rollouts.write(
-        "winner.jsonl", [{**row, "reward": 1.0, "test_output": "won"} for row in repeats]
-    )
+    winning_path = rollouts.write("winner.jsonl", [{**row, "reward": 1.0, "test_output": "won"} for row in repeats])
     out = run(*((losing_path, winning_path) if loser == "old" else (winning_path, losing_path))).out
     assert [number for number in range(3) if f"printed by repeat {number}" in out] == [losing]
     assert "of another task" not in out
@@ -182,20 +180,14 @@ def test_a_failure_counted_as_zero_can_be_the_losing_row(rollouts: Rollouts, run
     assert "half of it" not in out
 
 
-def test_a_task_that_did_not_flip_has_no_verifier_output(
-    rollouts: Rollouts, run: Runner, summary: Summary
-) -> None:
+def test_a_task_that_did_not_flip_has_no_verifier_output(rollouts: Rollouts, run: Runner, summary: Summary) -> None:
     rows = {
         "same": {"reward": 0.0},
         "masked": {"reward": 0.0, "mask_sample": True},
         "only-new": {"reward": 0.0},
     }
-    new = rollouts.write(
-        "new.jsonl", [{"task_id": t, "test_output": "not a flip", **r} for t, r in rows.items()]
-    )
-    old = rollouts.write(
-        "old.jsonl", [{"task_id": "same", "reward": 0.0}, {"task_id": "masked", "reward": 1.0}]
-    )
+    new = rollouts.write("new.jsonl", [{"task_id": t, "test_output": "not a flip", **r} for t, r in rows.items()])
+    old = rollouts.write("old.jsonl", [{"task_id": "same", "reward": 0.0}, {"task_id": "masked", "reward": 1.0}])
     assert [task.get("verifier_output") for task in summary(old, new)["tasks"]] == [None, None, None]
     assert "not a flip" not in run(old, new).out
 
@@ -377,9 +369,7 @@ LOSING = b'{"task_id": "t", "reward": 0.0, "test_output": "text to show"}'
         pytest.param([b"\xef\xbb\xbf" + OTHER], id="byte order mark"),
         pytest.param([b"", b"   ", OTHER, b"", b"\r"], id="blank lines"),
         pytest.param([OTHER + b"\r", OTHER.replace(b"other", b"more") + b"\r"], id="carriage returns"),
-        pytest.param(
-            ['{"task_id": "\u2028\u0085\u00e9", "reward": 1}'.encode()], id="line separators in a string"
-        ),
+        pytest.param(['{"task_id": "\u2028\u0085\u00e9", "reward": 1}'.encode()], id="line separators in a string"),
         pytest.param([b'{"task_id": "\xff", "reward": 1}'], id="invalid UTF-8"),
         pytest.param([b'{"task_id": "big", "reward": 1, "pad": "' + b"x" * 3_000_000 + b'"}'], id="long row"),
         pytest.param([b'{"task_id": "%d", "reward": 1}' % n for n in range(3000)], id="many rows"),
@@ -404,9 +394,7 @@ def test_the_embedded_text_is_that_of_the_losing_row_wherever_it_stands(
         pytest.param(b'"test_output": "text to show \xff\xfe"', b"0", id="invalid UTF-8"),
         pytest.param(b'"test_output": "hidden", "test_output": "text to show"', b"0", id="duplicate keys"),
         pytest.param(b'"test_output": "text to show"', b"-1" + b"0" * 200, id="integer of 201 digits"),
-        pytest.param(
-            b'"test_output": "text to show", "more": 1' + b"0" * 5000, b"0", id="integer of 5,001 digits"
-        ),
+        pytest.param(b'"test_output": "text to show", "more": 1' + b"0" * 5000, b"0", id="integer of 5,001 digits"),
     ],
 )
 def test_the_embedded_text_of_an_odd_row_is_shown(
@@ -458,9 +446,7 @@ def test_the_embedded_text_comes_from_the_right_shard(rollouts: Rollouts, run: R
     for number, name in enumerate(shards):
         row = {"task_id": f"t{number}", "reward": 0.0, "test_output": f"printed in shard {number}"}
         rollouts.write(name, [row])
-    (rollouts.folder / "shard-1.jsonl.gz").write_bytes(
-        gzip.compress((rollouts.folder / shards[1]).read_bytes())
-    )
+    (rollouts.folder / "shard-1.jsonl.gz").write_bytes(gzip.compress((rollouts.folder / shards[1]).read_bytes()))
     shards[1] = "shard-1.jsonl.gz"
     options = [word for name in shards for word in ("--new", rollouts.folder / name)]
     out = run("--old", old, *options).out
@@ -470,9 +456,7 @@ def test_the_embedded_text_comes_from_the_right_shard(rollouts: Rollouts, run: R
 def test_a_relative_logs_dir_is_found_beside_its_shard(rollouts: Rollouts, run: Runner) -> None:
     old = rollouts.write("old.jsonl", [{"task_id": "a", "reward": 1.0}, {"task_id": "b", "reward": 1.0}])
     for task, reward in (("a", 1.0), ("b", 0.0)):
-        rollouts.write(
-            f"{task}/rollouts.jsonl", [{"task_id": task, "reward": reward, "verifier_logs_dir": "logs"}]
-        )
+        rollouts.write(f"{task}/rollouts.jsonl", [{"task_id": task, "reward": reward, "verifier_logs_dir": "logs"}])
     write_log(rollouts.folder / "b/logs", "log beside the second shard\n")
     out = run("--old", old, "--new", rollouts.folder / "a", "--new", rollouts.folder / "b").out
     assert "log beside the second shard" in out
@@ -481,9 +465,7 @@ def test_a_relative_logs_dir_is_found_beside_its_shard(rollouts: Rollouts, run: 
 # A pipe is read once
 
 
-needs_dev_stdin = pytest.mark.skipif(
-    not Path("/dev/stdin").exists(), reason="standard input has no path here"
-)
+needs_dev_stdin = pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="standard input has no path here")
 
 
 def compare_with_pipe(old: Path, row: Json, *options: object) -> subprocess.CompletedProcess[bytes]:
@@ -502,9 +484,7 @@ def test_embedded_text_of_a_pipe_is_unavailable_and_the_report_says_so(rollouts:
     found = json.loads((rollouts.folder / "out.json").read_text())
     assert found["counts"]["flipped_old_win"] == 1
     assert source_of(found).startswith("unavailable: ")
-    assert source_of(found) != NOTHING, (
-        "the row has an embedded text; it is the pipe that cannot be read again"
-    )
+    assert source_of(found) != NOTHING, "the row has an embedded text; it is the pipe that cannot be read again"
     assert b"unavailable: " in done.stdout
     assert b"gone with the pipe" not in done.stdout
 
@@ -522,9 +502,7 @@ def test_a_log_file_of_a_piped_row_is_shown(rollouts: Rollouts, tmp_path: Path) 
 def test_a_named_pipe_is_read_once(rollouts: Rollouts, tmp_path: Path) -> None:
     pipe = tmp_path / "new.jsonl"
     os.mkfifo(pipe)
-    old = rollouts.write(
-        "old.jsonl", [{"task_id": "t", "reward": 1.0, "test_output": "text of the old side"}]
-    )
+    old = rollouts.write("old.jsonl", [{"task_id": "t", "reward": 1.0, "test_output": "text of the old side"}])
     line = '{"task_id": "t", "reward": 2.0}\n'
     threading.Thread(target=pipe.write_text, args=(line,), daemon=True).start()
     done = subprocess.run([*COMMAND, old, pipe], capture_output=True, timeout=30, check=False)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import overload
 
-from rollout_compare.core.join import NOBODY, Groups, Match
+from rollout_compare.core.groups import NOBODY, Groups
+from rollout_compare.core.join import Match
 from rollout_compare.core.schema import (
     COUNT_NAMES,
     REWARD_TOLERANCE,
@@ -42,7 +43,9 @@ def reduce_rows(side: Side, rows: Sequence[int]) -> TaskSide:
     finite = [reward for reward in rewards if math.isfinite(reward)]
     counted = [reward for reward, said in zip(rewards, signals, strict=True) if said.masked is None]
     masked = [said.masked for said in signals if said.masked is not None]
-    reason = None if not masked else masked[0] if len(rows) == 1 else f"{len(masked)}/{len(rows)} rows masked: {masked[0]}"
+    reason = (
+        None if not masked else masked[0] if len(rows) == 1 else f"{len(masked)}/{len(rows)} rows masked: {masked[0]}"
+    )
     return TaskSide(
         reward=mean(finite),
         rows=len(rows),
@@ -51,9 +54,7 @@ def reduce_rows(side: Side, rows: Sequence[int]) -> TaskSide:
         failure_kind=next((said.failure_kind for said in signals if said.failure_kind is not None), None),
         counted_reward=mean(counted),
         counted_rows=len(counted),
-        rewards=tuple(
-            reward if said.masked is None else None for reward, said in zip(rewards, signals, strict=True)
-        ),
+        rewards=tuple(reward if said.masked is None else None for reward, said in zip(rewards, signals, strict=True)),
         failure_message=next((said.message for said in signals if said.message is not None), None),
     )
 
@@ -91,8 +92,14 @@ class Tasks(Sequence[TaskComparison]):
 
     def positions(self, *categories: Category) -> list[int]:
         """Where the tasks of these categories stand, in label order."""
-        wanted = {_CATEGORIES.index(category) for category in categories}
-        return [at for at, category in enumerate(self._categories) if category in wanted]
+        found = []
+        for category in categories:
+            code = _CATEGORIES.index(category)
+            at = self._categories.find(code)
+            while at >= 0:
+                found.append(at)
+                at = self._categories.find(code, at + 1)
+        return sorted(found)
 
     def of(self, *categories: Category) -> Iterator[TaskComparison]:
         """The tasks of these categories, in label order."""
@@ -144,19 +151,18 @@ def _classes(old: Side, new: Side, match: Match) -> Iterator[int]:
     old_rewards, new_rewards = old.rewards, new.rewards
     old_signals, new_signals = old.signals, new.signals
     old_groups, new_groups = match.old_groups, match.new_groups
+    all_single = old_groups.all_single and new_groups.all_single
     for at, (old_group, new_group) in enumerate(zip(match.old, match.new, strict=True)):
         if old_group == NOBODY or new_group == NOBODY:
             yield _MASKED if match.is_anonymous(at) else _MISSING
             continue
-        if not (old_groups.has_several_rows(old_group) or new_groups.has_several_rows(new_group)):
+        if all_single or not (old_groups.has_several_rows(old_group) or new_groups.has_several_rows(new_group)):
             old_row, new_row = old_groups.first[old_group] - 1, new_groups.first[new_group] - 1
             if not old_signals[old_row] and not new_signals[new_row]:
                 # The usual task, one row a side that just counts: worked out without an object.
-                yield _IDENTICAL if abs(old_rewards[old_row] - new_rewards[new_row]) <= REWARD_TOLERANCE else _FLIPPED
+                yield (_IDENTICAL if abs(old_rewards[old_row] - new_rewards[new_row]) <= REWARD_TOLERANCE else _FLIPPED)
                 continue
-        yield _class_of(
-            reduce_rows(old, old_groups.rows(old_group)), reduce_rows(new, new_groups.rows(new_group))
-        )
+        yield _class_of(reduce_rows(old, old_groups.rows(old_group)), reduce_rows(new, new_groups.rows(new_group)))
 
 
 def _class_of(old: TaskSide, new: TaskSide) -> int:

@@ -58,11 +58,7 @@ def compare(old: Side, new: Side) -> Comparison:
 
 def _notes(joined: Joined, tasks: Tasks) -> list[str]:
     notes = [*joined.match.notes, *joined.notes]
-    several = [
-        tasks.label(at)
-        for at, (old, new) in enumerate(zip(joined.match.old, joined.match.new, strict=True))
-        if joined.match.old_groups.has_several_rows(old) or joined.match.new_groups.has_several_rows(new)
-    ]
+    several = [tasks.label(at) for at in joined.match.with_several_rows()]
     if several:
         notes.append(f"compared on the mean reward of several rows: {named(several)}")
     notes += _errors_without_a_flip(joined, tasks)

@@ -61,7 +61,5 @@ def _ends_early(fault: json.JSONDecodeError) -> bool:
     if fault.msg.startswith("Invalid \\"):
         return len(rest) < _ESCAPE_LENGTH and '"' not in rest
     return (
-        not rest
-        or any(literal.startswith(rest) for literal in _LITERALS)
-        or _NUMBER_START.fullmatch(rest) is not None
+        not rest or any(literal.startswith(rest) for literal in _LITERALS) or _NUMBER_START.fullmatch(rest) is not None
     )

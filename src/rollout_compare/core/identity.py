@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any
 
-from rollout_compare.core.rows import HasInstanceId, Row, TaskId
-from rollout_compare.core.schema import ID_FIELDS
+from rollout_compare.core.rows import Row, TaskId, VerifierMetadata
 
 IdKey = str | int | float
 """An id as it is interned: numbers stay numbers, so that `1` and `"1"` can be told apart; see `text_of`."""
@@ -26,11 +25,20 @@ class Names(dict[IdKey | None, int]):
 
     def __init__(self) -> None:
         super().__init__({None: ABSENT})
+        self.numbers: list[int] = []
+        """The codes of the values that are numbers."""
 
     def __missing__(self, value: IdKey | None) -> int:
-        code = len(self)
-        self[value] = code
-        return code
+        self.add([value])
+        return self[value]
+
+    def add(self, values: Sequence[IdKey | None]) -> None:
+        """Give each value that has none a code, in order of appearance."""
+        new = [value for value in dict.fromkeys(values) if value not in self]
+        first = len(self)
+        self.update(zip(new, range(first, first + len(new)), strict=True))
+        if set(map(type, new)) - {str}:
+            self.numbers += [code for code, value in enumerate(new, first) if not isinstance(value, str)]
 
 
 def text_of(value: IdKey) -> str:
@@ -68,7 +76,7 @@ def _plain(value: Any) -> IdKey | None:
         return value  # type: ignore[no-any-return]
     if isinstance(value, dict):
         return json.dumps(value, sort_keys=True)
-    if type(value) is float and value == value and abs(value) != float("inf"):
+    if type(value) is float and math.isfinite(value):
         return value
     return str(value)
 
@@ -84,6 +92,7 @@ class IdColumn:
         """Append one value per row."""
         kinds = set(map(type, values))
         if kinds <= {str, int, type(None)}:
+            names.add(values)
             self.ids.extend(map(names.__getitem__, values))
             tasksets = None
         else:
@@ -113,30 +122,30 @@ def _zeros(number: int) -> array[int]:
     return array("I", bytes(4 * number))
 
 
-_TOP_LEVEL = {name: name.lstrip("_") for name in ID_FIELDS if "." not in name}
-_NESTED = {name: name.rpartition(".") for name in ID_FIELDS if "." in name}
-_top_level_values = attrgetter(*_TOP_LEVEL.values())
-
-
-def id_values(rows: Sequence[Row]) -> Iterable[tuple[str, list[Any]]]:
+def id_values(rows: Sequence[Row]) -> Iterator[tuple[str, list[Any]]]:
     """The values of each id field that at least one of the rows carries, as (field, one value per row)."""
-    columns = zip(*map(_top_level_values, rows), strict=True)
-    for name, values in zip(_TOP_LEVEL, columns, strict=True):
-        if values.count(None) != len(values):
-            yield name, values
-    parents: dict[str, list[Any]] = {
-        "verifier_metadata": [row.verifier_metadata for row in rows],
-        "instance_config": [row.instance_config for row in rows],
-        "responses_create_params.metadata": [_request_metadata(row) for row in rows],
-    }
-    for name, (parent, _, leaf) in _NESTED.items():
-        owners = parents[parent]
-        if owners.count(None) != len(owners):
-            found = [None if owner is None else getattr(owner, leaf) for owner in owners]
-            if found.count(None) != len(found):
-                yield name, found
+    # One comprehension a field: with the attribute written out it is three times as fast as by name.
+    yield from _carried("_ng_task_id", [row.ng_task_id for row in rows])
+    yield from _carried("task_name", [row.task_name for row in rows])
+    yield from _carried("task_id", [row.task_id for row in rows])
+    yield from _carried("instance_id", [row.instance_id for row in rows])
+    yield from _carried("uuid", [row.uuid for row in rows])
+    yield from _carried("problem_id", [row.problem_id for row in rows])
+    yield from _carried("question_id", [row.question_id for row in rows])
+    yield from _carried("uid", [row.uid for row in rows])
+    yield from _carried("id", [row.id for row in rows])
+    for _, metadata in _carried("verifier_metadata", [row.verifier_metadata for row in rows]):
+        for leaf in VerifierMetadata.__struct_fields__:
+            values = [None if owner is None else getattr(owner, leaf) for owner in metadata]
+            yield from _carried(f"verifier_metadata.{leaf}", values)
+    for _, configs in _carried("instance_config", [row.instance_config for row in rows]):
+        yield from _carried("instance_config.instance_id", [config and config.instance_id for config in configs])
+    for _, params in _carried("responses_create_params", [row.responses_create_params for row in rows]):
+        metadata = [param and param.metadata for param in params]
+        values = [owner and owner.instance_id for owner in metadata]
+        yield from _carried("responses_create_params.metadata.instance_id", values)
 
 
-def _request_metadata(row: Row) -> HasInstanceId | None:
-    params = row.responses_create_params
-    return None if params is None else params.metadata
+def _carried(field_name: str, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+    if values.count(None) != len(values):
+        yield field_name, values

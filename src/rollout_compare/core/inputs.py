@@ -46,9 +46,7 @@ def find_shards(paths: Sequence[str]) -> list[ShardFiles]:
         found.setdefault((status.st_dev, status.st_ino), path)
     listings: dict[str, list[str]] = {}
     return [
-        ShardFiles(
-            path, _sibling(path, "_failures", listings), _sibling(path, "_materialized_inputs", listings)
-        )
+        ShardFiles(path, _sibling(path, "_failures", listings), _sibling(path, "_materialized_inputs", listings))
         for path in found.values()
     ]
 
@@ -88,9 +86,7 @@ def _only_rollouts_file(directory: str) -> str:
     files = [
         name
         for name in names
-        if _ROLLOUTS_FILE.fullmatch(name)
-        and not _is_derived(name)
-        and not os.path.isdir(os.path.join(directory, name))
+        if _ROLLOUTS_FILE.fullmatch(name) and not _is_derived(name) and not os.path.isdir(os.path.join(directory, name))
     ]
     usual = [name for packing in _PACKINGS for name in files if name == "rollouts.jsonl" + packing]
     if usual:

@@ -4,58 +4,13 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from rollout_compare.core.groups import NOBODY, Groups
 from rollout_compare.core.identity import ABSENT
 from rollout_compare.core.keyed import Keyed
 from rollout_compare.core.schema import named
-
-NOBODY = -1
-
-
-class Groups:
-    """The rows of one side by group; groups from `anonymous_from` on hold one row that names no task."""
-
-    def __init__(self, row_groups: Iterable[int], size: int, anonymous: list[int]) -> None:
-        self.first = array("I", bytes(4 * size))
-        """Per group its first row, counted from 1; 0 for a group without rows."""
-        self.following: array[int] | None = None
-        """Per row the next row of its group, counted from 1; None when no group has two rows."""
-        last: dict[int, int] = {}
-        first = self.first
-        for row, group in enumerate(row_groups):
-            if not first[group]:
-                first[group] = row + 1
-            elif group != ABSENT:
-                if self.following is None:
-                    self.following = array("I")
-                self._link(last.get(group, first[group] - 1), row)
-                last[group] = row
-        first[ABSENT] = 0
-        self.anonymous_from = size
-        first.extend(row + 1 for row in anonymous)
-
-    def _link(self, before: int, row: int) -> None:
-        assert self.following is not None
-        self.following.extend([0] * (row + 1 - len(self.following)))
-        self.following[before] = row + 1
-
-    def rows(self, group: int) -> list[int]:
-        """The rows of a group in reading order."""
-        rows = []
-        at = self.first[group]
-        while at:
-            rows.append(at - 1)
-            at = self.following[at - 1] if self.following is not None and at <= len(self.following) else 0
-        return rows
-
-    def has_several_rows(self, group: int) -> bool:
-        """Whether a group holds more than one row."""
-        if self.following is None:
-            return False
-        at = self.first[group]
-        return 0 < at <= len(self.following) and self.following[at - 1] != 0
 
 
 @dataclass(slots=True)
@@ -75,11 +30,17 @@ class Match:
     """How many tasks would join if a common prefix were stripped, although some ids are shared; else 0."""
     joined: int = 0
 
+    def with_several_rows(self) -> Iterator[int]:
+        """The positions of the tasks that have several rows on a side."""
+        if self.old_groups.all_single and self.new_groups.all_single:
+            return
+        for at, (old, new) in enumerate(zip(self.old, self.new, strict=True)):
+            if self.old_groups.has_several_rows(old) or self.new_groups.has_several_rows(new):
+                yield at
+
     def is_anonymous(self, at: int) -> bool:
         """Whether a task is a sidecar record that names no task."""
-        return (
-            self.old[at] >= self.old_groups.anonymous_from or self.new[at] >= self.new_groups.anonymous_from
-        )
+        return self.old[at] >= self.old_groups.anonymous_from or self.new[at] >= self.new_groups.anonymous_from
 
 
 def match(old: Keyed, new: Keyed) -> Match:
@@ -118,7 +79,11 @@ class _Matcher:
         return found
 
     def _note_tasksets(self) -> None:
-        for sides, told in (((0, 1), "both sides span"), ((0,), "the old side spans"), ((1,), "the new side spans")):
+        for sides, told in (
+            ((0, 1), "both sides span"),
+            ((0,), "the old side spans"),
+            ((1,), "the new side spans"),
+        ):
             if tuple(at for at in (0, 1) if self._wide[at]) == sides:
                 codes = {code for at in sides for code in self._tasksets[at]}
                 self._notes.append(f"{told} several tasksets: {named(sorted(self._texts[code] for code in codes))}")
@@ -203,8 +168,8 @@ class _Matcher:
         tasks = []
         for pair, code in codes.items():
             if code != ABSENT:
-                present = [code if groups[at].first[code] else NOBODY for at in (0, 1)]
-                tasks.append((labels[pair], *present))
+                old, new = (code if groups[at].first[code] else NOBODY for at in (0, 1))
+                tasks.append((labels[pair], old, new))
         found = self._assembled(groups, tasks)
         found.keyed_by_taskset = True
         return found
@@ -249,9 +214,7 @@ class _Matcher:
                 names[alone, task_id] = self._texts[task_id]
                 places.append(((alone, task_id), NOBODY, task_id))
         labels = _unclashed(names, [*self._texts, ""])
-        tasks = [
-            (labels[pair], *((code, task_id) if wide == 0 else (task_id, code))) for pair, code, task_id in places
-        ]
+        tasks = [(labels[pair], *((code, task_id) if wide == 0 else (task_id, code))) for pair, code, task_id in places]
         self._note_ambiguous(ambiguous, prefix)
         return self._assembled([groups[0], groups[1]], tasks)
 
@@ -276,9 +239,7 @@ class _Matcher:
             by_id.setdefault(pair[1], []).append(pair)
         own = self._tasksets[1 - wide]
         plain = [task_id for task_id in dict.fromkeys(ids[1 - wide]) if task_id != ABSENT]
-        partners = {
-            task_id: by_label[self._texts[task_id]] for task_id in plain if self._texts[task_id] in by_label
-        }
+        partners = {task_id: by_label[self._texts[task_id]] for task_id in plain if self._texts[task_id] in by_label}
         taken = set(partners.values())
         ambiguous: dict[int, list[Pair]] = {}
         for task_id in plain:
@@ -314,7 +275,7 @@ class _Matcher:
                 number += 1
                 while f"unknown#{number}" in labels:
                     number += 1
-                yield (f"unknown#{number}", group, NOBODY) if at == 0 else (f"unknown#{number}", NOBODY, group)
+                yield ((f"unknown#{number}", group, NOBODY) if at == 0 else (f"unknown#{number}", NOBODY, group))
 
 
 def _unclashed(labels: dict[Pair, str], texts: list[str]) -> dict[Pair, str]:

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rollout_compare.core.identity import ABSENT, IdColumn, Names, text_of
+from rollout_compare.core.identity import ABSENT, Names, text_of
 from rollout_compare.core.side import NO_INDEX, KeyCode, Shard, Side
 
 
@@ -37,7 +37,7 @@ def keyed(side: Side, key: str) -> Keyed:
     column = side.key_column(key)
     ids = array("I", column.ids)
     tasksets = None if column.tasksets is None else array("I", column.tasksets)
-    by_text = _numbers_as_text(side.names, column)
+    by_text = _numbers_as_text(side.names)
     mixed: list[str] = []
     if by_text is not None:
         used = set(ids)
@@ -51,14 +51,14 @@ def keyed(side: Side, key: str) -> Keyed:
     return placed
 
 
-def _numbers_as_text(names: Names, column: IdColumn) -> array[int] | None:
+def _numbers_as_text(names: Names) -> array[int] | None:
     """For each code the code of its value's text; None when every value is text already."""
-    numbers = [(code, value) for value, code in names.items() if isinstance(value, int | float)]
-    if not numbers:
+    if not names.numbers:
         return None
-    texts = [(code, names[text_of(value)]) for code, value in numbers]
+    values = list(names)
+    texts = [names[text_of(value)] for value in map(values.__getitem__, names.numbers) if value is not None]
     table = array("I", range(len(names)))
-    for code, text in texts:
+    for code, text in zip(names.numbers, texts, strict=True):
         table[code] = text
     return table
 

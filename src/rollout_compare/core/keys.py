@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from rollout_compare.core.groups import NOBODY
 from rollout_compare.core.identity import ABSENT
-from rollout_compare.core.join import NOBODY, Match, match
+from rollout_compare.core.join import Match, match
 from rollout_compare.core.keyed import Keyed, keyed
 from rollout_compare.core.schema import (
     FALLBACK_KEYS,
@@ -174,6 +175,16 @@ def prompts_of_joined(joined: Joined) -> Iterator[tuple[int, tuple[set[int], set
         )
 
 
+def single_prompts_of_joined(joined: Joined) -> Iterator[tuple[int, int, int]]:
+    """The same for sides with one row a task: position, old and new fingerprint (0 = none)."""
+    found = joined.match
+    old, new = joined.old.side.prompts, joined.new.side.prompts
+    old_first, new_first = found.old_groups.first, found.new_groups.first
+    for at, (old_group, new_group) in enumerate(zip(found.old, found.new, strict=True)):
+        if old_group != NOBODY and new_group != NOBODY:
+            yield at, old[old_first[old_group] - 1], new[new_first[new_group] - 1]
+
+
 def index_contradictions(joined: Joined) -> list[str]:
     """The tasks whose rows name different tasks on the two sides, by an id field that both carry."""
     sides = joined.old.side, joined.new.side
@@ -195,7 +206,9 @@ def index_contradictions(joined: Joined) -> list[str]:
 
 
 def _contradiction_warning(tasks: list[str], *, used: bool) -> Warn:
-    sentence = f"the rows of {counted(len(tasks), 'task')} with the same `{TASK_INDEX}` name different tasks: {named(tasks)}"
+    sentence = (
+        f"the rows of {counted(len(tasks), 'task')} with the same `{TASK_INDEX}` name different tasks: {named(tasks)}"
+    )
     ending = "the join by index is not to be trusted" if used else "the index was not used to join"
     return Warn("index_join_contradicted", f"{sentence}; {ending}", len(tasks), tuple(tasks[:NAMED_TASKS]))
 

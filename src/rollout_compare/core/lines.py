@@ -24,7 +24,7 @@ Line = bytes | bytearray | memoryview
 Progress = Callable[[str, int, int], None]
 """Called with (path, bytes read so far, bytes in all or 0 when unknown); bytes as they lie on disk."""
 
-BLOCK = 1 << 20
+BLOCK = 1 << 18
 ROW_LIMIT = 512 << 20
 """Longest row that is read, in bytes."""
 
@@ -116,7 +116,9 @@ class LineFile:
             # The stubs know readinto of raw files only as possibly None, which needs a non-blocking file.
             got = self._source.readinto(space) or 0  # type: ignore[attr-defined]
         except EOFError:
-            raise CompareInputError(self.path, f"the {self.origin.packing} data ends early (a file cut short?)") from None
+            raise CompareInputError(
+                self.path, f"the {self.origin.packing} data ends early (a file cut short?)"
+            ) from None
         except (gzip.BadGzipFile, zlib.error, zstd.ZstdError) as fault:
             raise CompareInputError(self.path, f"broken {self.origin.packing} data: {fault}") from None
         except OSError as fault:

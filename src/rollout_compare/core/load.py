@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from array import array
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -18,8 +19,8 @@ from rollout_compare.core.schema import (
     TASK_INDEX,
     CompareInputError,
 )
-from rollout_compare.core.sidecar import Attempt, Record, standing_records
 from rollout_compare.core.side import NO_INDEX, KeyCode, Shard, Side
+from rollout_compare.core.sidecar import Attempt, Record, standing_records
 from rollout_compare.core.signals import (
     SILENT,
     Signals,
@@ -109,7 +110,14 @@ class _Loader:
         side.signals.extend(codes)
         self._add_places(block.offsets, block.lengths)
         self._add_identities(rows, block.keys)
-        side.prompts.extend(map(_prompt_of, rows))
+        side.prompts.extend(
+            [
+                NO_PROMPT
+                if (params := row.responses_create_params) is None or not params.input
+                else fingerprint(params.input)
+                for row in rows
+            ]
+        )
         self._keep_run_ids(rows, side.run_ids)
         if side.key is not None:
             self._require_key(side.key, first, block, path)
@@ -133,10 +141,12 @@ class _Loader:
         side.task_index.extend(self._indices([row.task_index for row in rows]))
         side.rollout_index.extend(self._indices([row.rollout_index for row in rows]))
 
-    def _indices(self, values: list[Any]) -> Iterable[int]:
-        if set(map(type, values)) == {int} and min(values) >= 0 and max(values) < _LARGEST_INDEX:
-            return values
-        return map(self._index, values)
+    def _indices(self, values: list[Any]) -> array[int]:
+        try:
+            indices = array("q", values)
+        except (TypeError, OverflowError):
+            return array("q", map(self._index, values))
+        return indices if min(indices) >= 0 else array("q", map(self._index, values))
 
     def _index(self, value: Any) -> int:
         if value is None:

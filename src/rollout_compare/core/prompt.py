@@ -8,20 +8,22 @@ from typing import Any
 import msgspec
 import xxhash
 
-_FIELD = "\x1f"
-_MESSAGE = "\x1e"
 _OTHER_PART = "\x1d"
 _DEFAULT_ROLE = "user"
 
 NO_PROMPT = 0
 
 
-class _Message(msgspec.Struct, gc=False):
+class Message(msgspec.Struct, gc=False):
+    """One message of a prompt: who says what."""
+
     role: str
     content: str
 
 
-_decode = msgspec.json.Decoder(list[_Message]).decode
+_decode = msgspec.json.Decoder(list[Message]).decode
+_encode = msgspec.msgpack.Encoder().encode
+_hash = xxhash.xxh3_64_intdigest
 
 
 def fingerprint(raw: bytes | memoryview | msgspec.Raw) -> int:
@@ -30,18 +32,14 @@ def fingerprint(raw: bytes | memoryview | msgspec.Raw) -> int:
     A string input, a message with a string, one with a list of parts, and extra keys all give the same
     fingerprint; parts that are no text enter by their canonical JSON.
     """
-    if not raw:
-        return NO_PROMPT
     try:
-        messages = [(message.role, message.content) for message in _decode(raw)]
+        messages = _decode(raw)
     except (msgspec.MsgspecError, RecursionError):
         messages = _messages(_loads(bytes(raw)))
-    if not any(text for _, text in messages):
-        return NO_PROMPT
-    # The canonical text holds the separators only where a text has none: a forged one can only hide a change
-    # of the forger's own prompt.
-    canonical = _MESSAGE.join([role + _FIELD + text for role, text in messages])
-    return xxhash.xxh3_64_intdigest(canonical.encode("utf-8", "surrogatepass")) or 1
+    for message in messages:
+        if message.content:
+            return _hash(_encode(messages)) or 1
+    return NO_PROMPT
 
 
 def _loads(raw: bytes) -> Any:
@@ -52,38 +50,45 @@ def _loads(raw: bytes) -> Any:
         return None
 
 
-def _messages(value: Any) -> list[tuple[str, str]]:
+def _messages(value: Any) -> list[Message]:
     if isinstance(value, str):
-        return [(_DEFAULT_ROLE, value)]
+        return [Message(_DEFAULT_ROLE, _encodable(value))]
     if isinstance(value, dict):
         value = [value]
     if not isinstance(value, list):
         return []
-    messages: list[tuple[str, str]] = []
+    messages: list[Message] = []
     bare: list[Any] = []
     for item in value:
         if isinstance(item, dict) and "content" in item:
             messages += _of_bare(bare)
             bare = []
             role = item.get("role")
-            messages.append((role if isinstance(role, str) else _DEFAULT_ROLE, _text(item["content"])))
+            messages.append(
+                Message(_encodable(role) if isinstance(role, str) else _DEFAULT_ROLE, _text(item["content"]))
+            )
         else:
             bare.append(item)
     return messages + _of_bare(bare)
 
 
-def _of_bare(parts: list[Any]) -> list[tuple[str, str]]:
+def _of_bare(parts: list[Any]) -> list[Message]:
     """Parts that stand in the input without a message round them are the user's."""
-    return [(_DEFAULT_ROLE, _text(parts))] if parts else []
+    return [Message(_DEFAULT_ROLE, _text(parts))] if parts else []
 
 
 def _text(content: Any) -> str:
     if isinstance(content, str):
-        return content
+        return _encodable(content)
     if content is None:
         return ""
     parts = content if isinstance(content, list) else [content]
-    return "".join(map(_part, parts))
+    return _encodable("".join(map(_part, parts)))
+
+
+def _encodable(text: str) -> str:
+    """The text with lone surrogates, which have no UTF-8, written as escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _part(part: Any) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from rollout_compare.core.faults import explain
+from rollout_compare.core.json_line import field_of, is_blank, loads
 from rollout_compare.core.lines import BOM, Block, Line, LineFile
 from rollout_compare.core.schema import TASK_KEY_CANDIDATES, CompareInputError
 
@@ -100,44 +101,6 @@ class SidecarRow(Row, gc=False):
     never_started: Any = msgspec.field(name="_ng_dispatch_drained", default=None)
 
 
-class LongInteger(float):
-    """An integer beyond what Python converts to `int` by default: its text names it, its value is infinite."""
-
-    _digits: str
-
-    def __new__(cls, digits: str) -> LongInteger:
-        number = super().__new__(cls, digits)
-        number._digits = digits
-        return number
-
-    def __str__(self) -> str:
-        return self._digits
-
-
-_INT_DIGITS = 4300
-
-
-def _integer(digits: str) -> int | LongInteger:
-    return int(digits) if len(digits) < _INT_DIGITS else LongInteger(digits)
-
-
-def loads(line: Line) -> Any:
-    """The JSON value of a line, read leniently: invalid UTF-8 replaced, NaN accepted, the last of equal keys wins.
-
-    Raises ValueError for what is not JSON and RecursionError for nesting that is too deep.
-    """
-    return json.loads(bytes(line).removeprefix(BOM).decode("utf-8", "replace"), parse_int=_integer)
-
-
-def field_of(value: Any, path: str) -> Any:
-    """The value at a dotted path of a JSON object; None where the path leads nowhere."""
-    for name in path.split("."):
-        if not isinstance(value, dict):
-            return None
-        value = value.get(name)
-    return value
-
-
 @dataclass(slots=True)
 class RowBlock:
     """Some rows in reading order, each with its place in the unpacked input."""
@@ -179,14 +142,17 @@ class RowReader:
         for block in blocks:
             try:
                 rows = list(map(self._decode, block.lines))
-                keys = [] if self._key is None else [self._key_of(*pair) for pair in zip(rows, block.lines, strict=True)]
+                keys = (
+                    [] if self._key is None else [self._key_of(*pair) for pair in zip(rows, block.lines, strict=True)]
+                )
             except (msgspec.MsgspecError, RecursionError):
                 yield self._read_singly(file.path, block, blocks)
                 continue
             lengths = list(map(len, block.lines))
-            ends = list(accumulate(lengths, lambda at, length: at + length + 1, initial=block.offset))
             numbers = range(block.number, block.number + len(rows))
-            yield RowBlock(rows, keys, ends[:-1], lengths, numbers)
+            # Each line before a row adds its length and its line end to the row's offset.
+            offsets = list(map(int.__add__, accumulate(lengths[:-1], initial=block.offset), range(len(rows))))
+            yield RowBlock(rows, keys, offsets, lengths, numbers)
 
     def _key_of(self, row: Any, line: Line) -> Any:
         value = row.key_top if self._probe is None else self._probe(line).key_top
@@ -226,28 +192,22 @@ def _nested(below: list[str]) -> Any:
     return msgspec.defstruct("Level", [field], gc=False) | None
 
 
-def _whole(
-    line: Line, path: str, number: int, rest: list[Line], following: Iterator[Block]
-) -> dict[str, Any] | None:
+def _whole(line: Line, path: str, number: int, rest: list[Line], following: Iterator[Block]) -> dict[str, Any] | None:
     """The object on a line that the fast decoder refused; None for a blank line."""
     raw = bytes(line)
 
-    def rest_is_blank() -> bool:
-        return all(map(_is_blank, rest)) and all(_is_blank(later) for block in following for later in block.lines)
+    def restis_blank() -> bool:
+        return all(map(is_blank, rest)) and all(is_blank(later) for block in following for later in block.lines)
 
     try:
         value = loads(raw if number == 1 else line)
     except (ValueError, RecursionError) as fault:
-        if _is_blank(raw.removeprefix(BOM) if number == 1 else raw):
+        if is_blank(raw.removeprefix(BOM) if number == 1 else raw):
             return None
-        raise CompareInputError(path, explain(raw, number, fault, rest_is_blank), line=number) from None
+        raise CompareInputError(path, explain(raw, number, fault, restis_blank), line=number) from None
     if not isinstance(value, dict):
         raise CompareInputError(path, f"{_kind_of(value)}, not a JSON object", line=number)
     return value
-
-
-def _is_blank(line: Line) -> bool:
-    return not bytes(line).decode("utf-8", "replace").strip()
 
 
 def _row_from(kind: type[Row], whole: dict[str, Any], path: str, number: int) -> Row:

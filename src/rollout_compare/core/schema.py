@@ -56,7 +56,13 @@ FALLBACK_KEYS = (*FALLBACK_ID_FIELDS, TASK_INDEX, PROMPT)
 ID_FIELDS = TASK_KEY_CANDIDATES + FALLBACK_ID_FIELDS
 
 EMBEDDED_VERIFIER_FIELDS = ("test_output", "verifier_stdout", "verifier_output")
-FALLBACK_VERIFIER_FIELDS = ("build_output", "judge_output", "judge_evaluations", "details", "validation_results")
+FALLBACK_VERIFIER_FIELDS = (
+    "build_output",
+    "judge_output",
+    "judge_evaluations",
+    "details",
+    "validation_results",
+)
 
 REWARD_TOLERANCE = 1e-9
 """Rewards at most this far apart are the same reward (absolute, in reward units)."""

@@ -59,14 +59,14 @@ def _drawn(text: str) -> list[str]:
         elif piece == "\r":
             overwrite = True
         elif _MOVES.fullmatch(piece):
-            at, overwrite = _moved(lines, at, piece, overwrite)
+            at, overwrite = _moved(lines, at, piece, overwrite=overwrite)
         elif piece:
             lines[at] = piece if overwrite else lines[at] + piece
             overwrite = False
     return lines
 
 
-def _moved(lines: list[str], at: int, sequence: str, overwrite: bool) -> tuple[int, bool]:
+def _moved(lines: list[str], at: int, sequence: str, *, overwrite: bool) -> tuple[int, bool]:
     numbers, command = sequence[2:-1], sequence[-1]
     number = int(numbers.partition(";")[0] or 0) if len(numbers) < 10 else 0
     if command in "AF":

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from rollout_compare.core.classify import Tasks
+from rollout_compare.core.groups import NOBODY
 from rollout_compare.core.identity import ABSENT
-from rollout_compare.core.join import NOBODY
+from rollout_compare.core.json_line import loads
 from rollout_compare.core.keyed import Keyed
 from rollout_compare.core.keys import (
     Joined,
     contradiction_of_explicit_index,
-    joined_tasks,
     other_keys,
     prompts_of_joined,
+    single_prompts_of_joined,
 )
 from rollout_compare.core.lines import InputChangedError, read_rows
-from rollout_compare.core.rows import loads
 from rollout_compare.core.schema import (
     ID_FIELDS,
     NAMED_TASKS,
@@ -87,7 +88,12 @@ def _nothing_joined(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
     )
     others = [f"`--key {key}` would join {number:,}" for key, number in other_keys(joined)[:_SUGGESTED]]
     sentence += f"; {', '.join(others)}" if others else "; no other key that both sides carry joins any"
-    yield Warn("nothing_joined", sentence, len(old) + len(new), tuple((old[:_EXAMPLES] + new[:_EXAMPLES])[:NAMED_TASKS]))
+    yield Warn(
+        "nothing_joined",
+        sentence,
+        len(old) + len(new),
+        tuple((old[:_EXAMPLES] + new[:_EXAMPLES])[:NAMED_TASKS]),
+    )
 
 
 def _key_collapses_tasks(joined: Joined) -> Iterator[Warn]:
@@ -113,8 +119,9 @@ def _collapsed(side: Keyed, name: SideName, joined: Joined) -> dict[str, int]:
     groups, places = _groups(joined, name)
     starts = [shard.start for shard in side.side.shards[1:]]
     found = {}
-    for at, group in enumerate(places):
-        if group != NOBODY and groups.has_several_rows(group):
+    for at in joined.match.with_several_rows():
+        group = places[at]
+        if groups.has_several_rows(group):
             per_shard: dict[int, set[int]] = {}
             for row in groups.rows(group):
                 index = side.side.task_index[row]
@@ -152,12 +159,13 @@ def _is_finer(joined: Joined, name: str) -> bool:
 def _prompts_differ(joined: Joined) -> Iterator[Warn]:
     if PROMPT in (joined.old.key, joined.new.key):
         return
-    differing = [
-        joined.match.labels[at]
-        for at, (old, new) in prompts_of_joined(joined)
+    labels = joined.match.labels
+    if joined.match.old_groups.all_single and joined.match.new_groups.all_single:
+        differing = [labels[at] for at, old, new in single_prompts_of_joined(joined) if old != new and old and new]
+    else:
         # A task whose repeats differ among themselves says nothing about the sides.
-        if len(old) == len(new) == 1 and old != new
-    ]
+        pairs = prompts_of_joined(joined)
+        differing = [labels[at] for at, (old, new) in pairs if len(old) == len(new) == 1 and old != new]
     if differing:
         sentence = f"{counted(len(differing), 'joined task')} with another prompt on the new side: {named(differing)}"
         yield _warn("prompts_differ", sentence, differing)
@@ -204,7 +212,7 @@ def _masking_differs(tasks: Tasks) -> Iterator[Warn]:
 
 def _no_rewards(side: Side, name: SideName) -> Iterator[Warn]:
     main = [row for rows in side.main_ranges() for row in rows]
-    if main and all(reward != reward for reward in side.rewards):
+    if main and all(map(math.isnan, side.rewards)):
         alike = _fields_like_a_reward(side)
         hint = f"; fields that look like one: {', '.join(f'`{field}`' for field in alike)}" if alike else ""
         yield Warn("no_rewards", f"no row of the {name} side has a reward{hint}", len(main))
@@ -226,13 +234,11 @@ def _fields_like_a_reward(side: Side) -> list[str]:
 
 
 def _unequal_repeats(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
-    if joined.match.old_groups.following is None and joined.match.new_groups.following is None:
-        return
     rows: Counter[tuple[int, int]] = Counter()
     unequal = []
-    for at in joined_tasks(joined):
+    for at in joined.match.with_several_rows():
         pair = len(tasks.rows_of(at, "old")), len(tasks.rows_of(at, "new"))
-        if pair[0] != pair[1]:
+        if pair[0] != pair[1] and all(pair):
             unequal.append(tasks.label(at))
             rows[pair] += 1
     if unequal:
@@ -247,8 +253,9 @@ def _unequal_repeats(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
 def _duplicate_rollouts(side: Keyed, name: SideName, joined: Joined) -> Iterator[Warn]:
     groups, places = _groups(joined, name)
     duplicated, surplus = [], 0
-    for at, group in enumerate(places):
-        if group != NOBODY and groups.has_several_rows(group):
+    for at in joined.match.with_several_rows():
+        group = places[at]
+        if groups.has_several_rows(group):
             extra = _repeated_rows(side.side, groups.rows(group))
             if extra:
                 surplus += extra
@@ -279,7 +286,8 @@ def _repeated_rows(side: Side, rows: list[int]) -> int:
 
 def _mixed_id_types(side: Keyed, name: SideName) -> Iterator[Warn]:
     if side.mixed:
-        sentence = f"the {name} side names {counted(len(side.mixed), 'task')} both by a number and by text: {named(side.mixed)}"
+        tasks = counted(len(side.mixed), "task")
+        sentence = f"the {name} side names {tasks} both by a number and by text: {named(side.mixed)}"
         yield _warn("mixed_id_types", sentence, side.mixed)
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rollout_compare.core.compare import Comparison
+from rollout_compare.core.json_line import field_of, loads
 from rollout_compare.core.lines import InputChangedError, Origin, read_rows
-from rollout_compare.core.rows import field_of, loads
 from rollout_compare.core.schema import (
     EMBEDDED_VERIFIER_FIELDS,
     FALLBACK_VERIFIER_FIELDS,

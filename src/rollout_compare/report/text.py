@@ -98,10 +98,18 @@ def _category_table(counts: dict[str, int]) -> Iterator[str]:
     rows = [
         ("class", "tasks", ""),
         ("identical", f"{counts['identical']:,}", ""),
-        ("flipped", f"{counts['flipped']:,}", wins(counts["flipped_old_win"], counts["flipped_new_win"], "wins")),
+        (
+            "flipped",
+            f"{counts['flipped']:,}",
+            wins(counts["flipped_old_win"], counts["flipped_new_win"], "wins"),
+        ),
         ("flipped, agent error", f"{counts['flipped_agent_error']:,}", "rerun before counting"),
         ("masked", f"{counts['masked']:,}", wins(counts["masked_old"], counts["masked_new"], "")),
-        ("missing", f"{counts['missing']:,}", wins(counts["missing_old_only"], counts["missing_new_only"], "only")),
+        (
+            "missing",
+            f"{counts['missing']:,}",
+            wins(counts["missing_old_only"], counts["missing_new_only"], "only"),
+        ),
     ]
     for name, number, more in rows:
         yield _ROW.format(name, number, more if number != "0" else "").rstrip()
@@ -112,9 +120,7 @@ def _heading(title: str, number: int) -> list[str]:
     return ["", text, "-" * len(text)]
 
 
-def _flips(
-    comparison: Comparison, outputs: VerifierOutputs, category: Category, title: str
-) -> Iterator[str]:
+def _flips(comparison: Comparison, outputs: VerifierOutputs, category: Category, title: str) -> Iterator[str]:
     positions = comparison.tasks.positions(category)
     if positions:
         yield from _heading(title, len(positions))
@@ -132,7 +138,7 @@ def _flip(task: TaskComparison, output: VerifierOutput) -> Iterator[str]:
     repeats = "" if task.old.rows == task.new.rows == 1 else f", {task.old.rows} v {task.new.rows} rows"
     yield f"- {label(task.task)}: {change}  ({_WINS[task.winner]}{repeats})"
     for name, side in (("old", task.old), ("new", task.new)):
-        yield from (f"  {name}: {said}" for said in _signals(side))
+        yield from (f"  {name} {said}" for said in _signals(side))
     if output.lines is None:
         yield f"  {output.side} verifier output {label(output.source)}"
         return
@@ -145,9 +151,9 @@ def _signals(side: TaskSide) -> Iterator[str]:
     if side.rows > 1:
         yield "rewards " + ", ".join(_reward(reward) for reward in side.rewards)
     if side.agent_error is not None:
-        yield f"agent error {label(side.agent_error)}"
+        yield f"reports {label(side.agent_error)}"
     if side.failure_kind is not None:
-        yield f"failure kind {label(side.failure_kind)} (counted)"
+        yield f"failed by {label(side.failure_kind)}, which counts"
 
 
 def _reward(reward: float | None) -> str:

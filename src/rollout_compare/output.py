@@ -1,0 +1,117 @@
+"""Where reports go: standard output, and files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+
+from rollout_compare.core.schema import UsageError
+
+_CHUNK = 64 << 10
+
+
+class OutputError(Exception):
+    """An output that cannot be written; the message names it."""
+
+
+def print_aside(text: str) -> None:
+    """Write to standard error as UTF-8."""
+    if sys.stderr is not None:
+        sys.stderr.buffer.write(text.encode("utf-8"))
+        sys.stderr.flush()
+
+
+def print_text(pieces: Iterable[str]) -> None:
+    """Write to standard output as UTF-8, whatever the locale says.
+
+    Raises OutputError when it cannot be written, and BrokenPipeError when nobody reads any more.
+    """
+    if sys.stdout is None:
+        message = "standard output is closed"
+        raise OutputError(message)
+    try:
+        for chunk in _chunks(pieces):
+            sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as fault:
+        message = f"standard output: cannot be written: {fault.strerror}"
+        raise OutputError(message) from None
+
+
+def _chunks(pieces: Iterable[str]) -> Iterator[bytes]:
+    """The pieces as UTF-8, joined to chunks worth a write each."""
+    waiting: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece.encode("utf-8", "backslashreplace"))
+        size += len(waiting[-1])
+        if size >= _CHUNK:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    yield b"".join(waiting)
+
+
+class _File:
+    """A file written beside its target and put in place whole; a device or a pipe is written as it is."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._target = os.path.realpath(path)
+        try:
+            mode = os.stat(self._target).st_mode
+        except FileNotFoundError:
+            mode = None
+        direct = mode is not None and not stat.S_ISREG(mode)
+        self._part = (
+            None if direct else os.path.join(os.path.dirname(self._target), f".rollout-compare-{os.getpid()}.part")
+        )
+        flags = os.O_WRONLY | os.O_CLOEXEC | (0 if direct else os.O_CREAT | os.O_EXCL)
+        self._file = open(os.open(self._part or self._target, flags, 0o666), "wb")  # noqa: SIM115 - closed in close()
+        if mode is not None and not direct:
+            os.fchmod(self._file.fileno(), stat.S_IMODE(mode))
+
+    def write(self, pieces: Iterable[str]) -> None:
+        for chunk in _chunks(pieces):
+            self._file.write(chunk)
+        self._file.flush()
+        if self._part is not None:
+            os.replace(self._part, self._target)
+            self._part = None
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.close()
+        if self._part is not None:
+            os.unlink(self._part)
+
+
+@contextlib.contextmanager
+def whole_file(path: str, inputs: Sequence[str]) -> Iterator[_File]:
+    """A file that appears whole or not at all, opened now, so that a bad path is known before any work is done.
+
+    Raises UsageError when `path` is one of the `inputs`, and OutputError when it cannot be written.
+    """
+    for given in inputs:
+        with contextlib.suppress(OSError, ValueError):
+            if os.path.samefile(path, given):
+                message = f"{path} is an input, and would be overwritten"
+                raise UsageError(message)
+    try:
+        file = _File(path)
+    except (OSError, ValueError) as fault:
+        raise OutputError(_unwritable(path, fault)) from None
+    try:
+        yield file
+    except OSError as fault:
+        raise OutputError(_unwritable(path, fault)) from None
+    finally:
+        file.close()
+
+
+def _unwritable(path: str, fault: Exception) -> str:
+    return f"{path}: cannot be written: {getattr(fault, 'strerror', None) or fault}"
