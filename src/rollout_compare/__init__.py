@@ -10,18 +10,17 @@ The names are imported on first use, so that `rollout-compare --version` starts 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # as type checkers know it: importing typing takes as long as starting Python
 if TYPE_CHECKING:
     from rollout_compare.core.compare import Comparison, compare
+    from rollout_compare.core.errors import CompareInputError
     from rollout_compare.core.load import load_side
-    from rollout_compare.core.schema import CompareInputError
     from rollout_compare.core.side import Side
 
 __all__ = ["CompareInputError", "Comparison", "Side", "compare", "load_side"]
 
 _HOME = {
-    "CompareInputError": "rollout_compare.core.schema",
+    "CompareInputError": "rollout_compare.core.errors",
     "Comparison": "rollout_compare.core.compare",
     "Side": "rollout_compare.core.side",
     "compare": "rollout_compare.core.compare",

@@ -1,34 +1,21 @@
-"""The command line: arguments, load, compare, report, exit status."""
+"""The command line: its options and their help."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
 import signal
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Sequence
 
-# Whatever is not needed for --version and --help is imported in _run, so that these start at once.
-from rollout_compare.core.schema import CompareInputError, UsageError
-from rollout_compare.output import OutputError, print_aside, print_text, whole_file
-from rollout_compare.report.untrusted import label, shortened
+from rollout_compare.core.errors import UsageError
 from rollout_compare.version import VERSION
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rollout_compare.core.lines import Progress
+    from typing import NoReturn
 
-_STDOUT = "-"
-_REPORT, _UNREADABLE = 0, 1
-_INTERRUPTED, _TERMINATED = 130, 143
-_ERROR_BYTES = 499
-"""Longest error line without its line end."""
-_PATH_BYTES = 200
-_TASK_BYTES = 100
-_REFRESH = 0.2
-"""Seconds between two updates of the progress line."""
+_TERMINATED = 143
+_HELP_WIDTH = 100
 
 
 def entry() -> NoReturn:
@@ -46,110 +33,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = _parser()
     arguments = parser.parse_args(argv)
+    # Imported only now: --version and --help start at once.
+    from rollout_compare.command import run
+
     try:
-        return _run(arguments)
+        return run(arguments)
     except UsageError as fault:
-        parser.error(label(str(fault)))
-    except CompareInputError as fault:
-        return _fail(_described(fault))
-    except OutputError as fault:
-        return _fail(str(fault))
-    except MemoryError:
-        return _fail("not enough memory for these inputs")
-    except BrokenPipeError:
-        # Whoever read the report has seen enough; what is still buffered must not raise at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _REPORT
-    except KeyboardInterrupt:
-        return _INTERRUPTED
+        parser.error(str(fault))
 
 
-def _described(fault: CompareInputError) -> str:
-    where = shortened(fault.path, _PATH_BYTES, keep_end=True) + ("" if fault.line is None else f":{fault.line}")
-    task = "" if fault.task is None else f" (task {shortened(fault.task, _TASK_BYTES)})"
-    return ": ".join(part for part in (where, fault.what) if part) + task
+class _Version(argparse.Action):
+    """Prints the version as it is; argparse's own action imports what wraps text first."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print and exit."""
+        sys.stdout.write(f"rollout-compare {VERSION}\n")
+        parser.exit()
 
 
-def _fail(message: str) -> int:
-    line = shortened(f"error: {message}", _ERROR_BYTES)
-    print_aside(f"{line}\n")
-    return _UNREADABLE
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    from rollout_compare.core.compare import compare
-    from rollout_compare.core.identity import Names
-    from rollout_compare.core.inputs import find_shards
-    from rollout_compare.core.load import load_side
-    from rollout_compare.core.verifier_output import LogSearch, VerifierOutputs
-
-    old_paths, new_paths = _inputs(arguments)
-    inputs = [path for files in find_shards(old_paths) + find_shards(new_paths) for path in files.all()]
-    to_file = arguments.json is not None and arguments.json != _STDOUT
-    with whole_file(arguments.json, inputs) if to_file else contextlib.nullcontext() as json_file:
-        names = Names()
-        with _progress() as progress:
-            old = load_side(
-                old_paths,
-                key=arguments.old_key or arguments.key,
-                count_as_zero=arguments.count_as_zero,
-                names=names,
-                progress=progress,
-            )
-            new = load_side(
-                new_paths,
-                key=arguments.new_key or arguments.key,
-                count_as_zero=arguments.count_as_zero,
-                names=names,
-                progress=progress,
-            )
-        comparison = compare(old, new)
-        search = LogSearch(
-            roots=arguments.logs_root,
-            old_roots=arguments.old_logs_root,
-            new_roots=arguments.new_logs_root,
-            working_directory=".",
-            fields=arguments.verifier_field,
-            tail=arguments.tail,
-            allow_absolute=arguments.allow_absolute_logs,
-        )
-        outputs = VerifierOutputs(comparison, search)
-        if json_file is not None:
-            from rollout_compare.report.json_summary import json_summary
-
-            json_file.write(json_summary(comparison, outputs))
-    if json_file is not None:
-        print_aside(f"wrote {label(arguments.json)}\n")
-    if arguments.json == _STDOUT or arguments.format == "json":
-        from rollout_compare.report.json_summary import json_summary
-
-        print_text(json_summary(comparison, outputs))
-    else:
-        from rollout_compare.report.text import text_report
-
-        print_text(f"{line}\n" for line in text_report(comparison, outputs))
-    return _REPORT
-
-
-def _inputs(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
-    positional = [path for path in (arguments.old_rollouts, arguments.new_rollouts) if path is not None]
-    if arguments.old or arguments.new:
-        if positional:
-            message = "give either OLD NEW or --old and --new"
-            raise UsageError(message)
-        if not (arguments.old and arguments.new):
-            message = "--old needs --new and --new needs --old"
-            raise UsageError(message)
-        return arguments.old, arguments.new
-    if len(positional) < 2:
-        message = "two inputs are needed: OLD NEW"
-        raise UsageError(message)
-    return [positional[0]], [positional[1]]
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    # With a width given, argparse need not ask for the terminal's, which costs an import.
+    return argparse.HelpFormatter(prog, width=_HELP_WIDTH)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="rollout-compare",
+        formatter_class=_formatter,
         description="Compare two rollout files task by task: what is identical, flipped, masked or missing.",
         epilog=(
             "A report, not a gate. Exit status: 0 a report was made, whatever it says; 1 an input cannot be read or "
@@ -203,9 +113,9 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="failure class that counts as reward 0",
     )
-    add("--json", metavar="PATH", help="write the JSON summary to PATH, or - for standard output")
+    add("--json", metavar="PATH", type=_path, help="write the JSON summary to PATH, or - for standard output")
     add("--format", choices=("text", "json"), default="text", help="what to print (default text)")
-    add("--version", action="version", version=f"rollout-compare {VERSION}")
+    add("--version", action=_Version, nargs=0, help="show the version and exit")
     return parser
 
 
@@ -216,34 +126,15 @@ def _key(text: str) -> str:
     return text
 
 
+def _path(text: str) -> str:
+    if not text or "\0" in text:
+        message = f"{text!r} is no path"
+        raise argparse.ArgumentTypeError(message)
+    return text
+
+
 def _lines(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 9:
         message = f"{text!r} is no number of lines"
         raise argparse.ArgumentTypeError(message)
     return int(text)
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Progress | None]:
-    """A progress line on standard error for reads over a second; none unless that is a terminal."""
-    if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("CI"):
-        yield None
-        return
-    begin = time.monotonic()
-    shown = begin
-
-    def show(path: str, done: int, size: int) -> None:
-        nonlocal shown
-        now = time.monotonic()
-        if now - begin > 1 and now - shown > _REFRESH:
-            shown = now
-            share = f"{100 * done // size:3d}%" if size else ""
-            sys.stderr.write(f"\r\x1b[Kreading {label(os.path.basename(path))} {share} {done / 1e6:,.0f} MB")
-            sys.stderr.flush()
-
-    try:
-        yield show
-    finally:
-        if shown != begin:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()

@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from rollout_compare.core.schema import UsageError
+from rollout_compare.core.errors import UsageError
 
 _CHUNK = 64 << 10
 
@@ -56,24 +56,33 @@ def _chunks(pieces: Iterable[str]) -> Iterator[bytes]:
     yield b"".join(waiting)
 
 
+def is_standard_output(path: str) -> bool:
+    """Whether `path` names what standard output already writes to."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(sys.stdout.fileno()))
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
 class _File:
     """A file written beside its target and put in place whole; a device or a pipe is written as it is."""
 
     def __init__(self, path: str) -> None:
-        self._path = path
-        self._target = os.path.realpath(path)
         try:
-            mode = os.stat(self._target).st_mode
+            mode = os.stat(path).st_mode
         except FileNotFoundError:
             mode = None
-        direct = mode is not None and not stat.S_ISREG(mode)
-        self._part = (
-            None if direct else os.path.join(os.path.dirname(self._target), f".rollout-compare-{os.getpid()}.part")
-        )
-        flags = os.O_WRONLY | os.O_CLOEXEC | (0 if direct else os.O_CREAT | os.O_EXCL)
-        self._file = open(os.open(self._part or self._target, flags, 0o666), "wb")  # noqa: SIM115 - closed in close()
-        if mode is not None and not direct:
-            os.fchmod(self._file.fileno(), stat.S_IMODE(mode))
+        self._target = path
+        self._part: str | None = None
+        if mode is not None and not stat.S_ISREG(mode):
+            opened = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        else:
+            self._target = os.path.realpath(path)
+            self._part = os.path.join(os.path.dirname(self._target), f".rollout-compare-{os.getpid()}.part")
+            opened = os.open(self._part, os.O_WRONLY | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL, 0o666)
+            if mode is not None:
+                os.fchmod(opened, stat.S_IMODE(mode))
+        self._file = open(opened, "wb")  # noqa: SIM115 - closed in close()
 
     def write(self, pieces: Iterable[str]) -> None:
         for chunk in _chunks(pieces):

@@ -149,6 +149,24 @@ def test_anonymous_failures_have_no_vote_on_the_rung(rollouts: Rollouts, summary
     ]
 
 
+@pytest.mark.parametrize("rung", ["_ng_task_index", "prompt", "uuid"])
+def test_a_record_with_only_indices_belongs_to_the_task_of_its_index(
+    rung: str, rollouts: Rollouts, summary: Summary
+) -> None:
+    # Tasks are numbered the other way round on the new side, so that their prompts outrank their index.
+    order = (1, 0) if rung == "prompt" else (0, 1)
+    record = {"_ng_task_index": 1, "_ng_rollout_index": 1, "_ng_failure_class": "oom"}
+    rows = [
+        [carrying(rung, n) | {"_ng_task_index": i, "_ng_rollout_index": 0} for n, i in enumerate(indices)]
+        for indices in ((0, 1), order)
+    ]
+    old = rollouts.write("old.jsonl", rows[0])
+    new = rollouts.write("new.jsonl", rows[1], failures=[record])
+    result = summary(old, new)
+    assert keys(result) == (rung, rung)
+    assert sorted((t["category"], t["new"]["rows"]) for t in result["tasks"]) == [("identical", 1), ("masked", 2)]
+
+
 # The prompt's fingerprint. Every file holds a second task that joins in any case.
 
 REST = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Name a river."}]

@@ -228,7 +228,7 @@ def test_compressed_files_with_damage(ends_well: EndsWell, name: str, edits: lis
 
 
 @given(old=ROWS, new=ROWS, failures=ROWS)
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_rows_whose_fields_hold_anything(
     ends_well: EndsWell, old: list[dict[str, Any]], new: list[dict[str, Any]], failures: list[dict[str, Any]]
 ) -> None:

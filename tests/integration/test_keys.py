@@ -243,6 +243,7 @@ def test_a_record_resolved_by_its_index_has_no_vote(rollouts: Rollouts, summary:
         ({"id": "zz", "task_id": ""}, ""),
         ({"id": "zz", "task_id": 0}, "0"),
         ({"task_id": 4}, "4"),
+        ({"task_id": 4.0}, "4"),
     ],
     ids=json.dumps,
 )

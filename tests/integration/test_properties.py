@@ -13,7 +13,7 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from rollout_compare import compare, load_side
-from tests.conftest import Rollouts
+from tests.conftest import Rollouts, Run
 
 Summary = Callable[..., dict[str, Any]]
 Json = dict[str, Any]
@@ -24,7 +24,7 @@ NO_SLASH = [task for task in TASKS if "/" not in str(task)]
 TASKSETS = ["quiz", "quiz/a", "shell", "", None]
 REWARDS = [0, 1, 1.0, 0.25, 0.1, -1.0, 1 / 3, 5e-10, 1.5e308, None, math.nan]
 # Explaining a failure takes minutes here, shrinking it does not.
-EXAMPLES = settings(max_examples=50, phases=[Phase.explicit, Phase.generate, Phase.shrink])
+EXAMPLES = settings(max_examples=40, phases=[Phase.explicit, Phase.generate, Phase.shrink])
 
 
 @dataclass(frozen=True)
@@ -279,6 +279,75 @@ def test_the_field_that_names_the_task_does_not_matter(
     assert other["join"] == result["join"] | {"new_key": "verifier_metadata.id"}
     assert other["counts"] == result["counts"]
     assert other["tasks"] == result["tasks"]
+
+
+FIELDS = [
+    "_ng_task_id",
+    "task_name",
+    "task_id",
+    "verifier_metadata",
+    "uuid",
+    "id",
+    "instance_config",
+    "responses_create_params",
+    "response",
+    "_ng_task_index",
+    "_ng_rollout_index",
+    "_ng_run_id",
+    "mask_sample",
+    "failure_kind",
+    "error",
+    "verifier_logs_dir",
+    "agent_ref",
+    "_ng_omitted_rollout",
+    "_ng_dispatch_drained",
+    "_ng_unrouted_run_error",
+    "_ng_failure_class",
+    "_ng_failure_message",
+]
+INNER = ["task_id", "taskset", "id", "instance_id", "metadata", "input", "role", "content", "type", "text"]
+ANY_JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=4), st.sampled_from("ab")),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.one_of(st.sampled_from(INNER), st.text(max_size=2)), inner, max_size=4),
+    ),
+    max_leaves=6,
+)
+ANY_ROWS = st.lists(
+    st.tuples(
+        st.dictionaries(st.sampled_from(FIELDS), ANY_JSON, max_size=6),
+        st.sampled_from([{"reward": 0}, {"reward": 1.0}, {}]),
+    ).map(lambda parts: parts[0] | parts[1]),
+    max_size=4,
+)
+
+
+@given(old=ANY_ROWS, new=ANY_ROWS, failures=ANY_ROWS, key=ANY_JSON)
+@EXAMPLES
+def test_any_values_end_in_a_report_or_in_one_error_line(
+    old: list[Json],
+    new: list[Json],
+    failures: list[Json],
+    key: Any,
+    rollouts: Rollouts,
+    run: Callable[..., Run],
+) -> None:
+    # Half of the examples would be unreadable for lack of a key, so that a common one is put in where it lacks.
+    sides = [[{"task_id": key} | row for row in rows] for rows in (old, new)]
+    paths = [
+        rollouts.write(f"{name}.jsonl", rows, failures=records)
+        for name, rows, records in (("old", sides[0], failures), ("new", sides[1], []))
+    ]
+    done = run(*paths, "--json", "-")
+    assert run(*paths).status == done.status
+    if done.status == 0:
+        for name, rows in zip(("old", "new"), sides, strict=True):
+            told = [task[name]["rows"] for task in done.json["tasks"] if task[name] is not None]
+            assert sum(told) == done.json["sides"][name]["rows"] >= len(rows)
+    else:
+        assert (done.status, done.out, done.err.count("\n")) == (1, "", 1)
+        assert done.err.startswith("error: ")
 
 
 def expected_class(old: list[Json], new: list[Json]) -> tuple[str, str | None]:

@@ -123,6 +123,20 @@ def test_a_clash_between_the_sides_does_not_join_two_tasks(rollouts: Rollouts, s
     assert (counts["identical"], counts["missing_old_only"], counts["missing_new_only"]) == (2, 1, 1)
 
 
+@pytest.mark.parametrize("plain_ids", [["quiz/b"], ["a", "quiz/b"], ["b", "quiz/b"]])
+def test_the_order_of_rows_does_not_choose_among_tasks_of_one_label(
+    plain_ids: list[str], rollouts: Rollouts, summary: Summary
+) -> None:
+    # Beside the pair (quiz, b), a task without a taskset is called quiz/b.
+    wide = [member("quiz", "b", 0.25), member(None, "quiz/b", 0.5), member("quiz", "a"), member("shell", "a")]
+    narrow = [plain(name, 0.75) for name in plain_ids]
+    before = both_ways(rollouts, summary, wide, narrow)
+    after = both_ways(rollouts, summary, reversed(wide), narrow)
+    for one, other in zip(before, after, strict=True):
+        assert one["counts"] == other["counts"]
+        assert one["tasks"] == other["tasks"]
+
+
 def test_plain_ids_join_the_one_taskset_that_has_them(rollouts: Rollouts, summary: Summary) -> None:
     wide = [member("quiz", "a"), member("shell", "b"), member("shell", "c")]
     for result in both_ways(rollouts, summary, wide, [plain("a"), plain("b", 0.0), plain("z")]):

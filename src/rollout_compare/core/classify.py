@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import overload
 
 from rollout_compare.core.groups import NOBODY, Groups
@@ -32,6 +31,8 @@ def mean(values: Sequence[float]) -> float | None:
     try:
         total = math.fsum(values)
     except OverflowError:
+        from fractions import Fraction
+
         return float(sum(map(Fraction, values)) / len(values))
     return total / len(values)
 

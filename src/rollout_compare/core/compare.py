@@ -6,9 +6,10 @@ from array import array
 from dataclasses import dataclass, replace
 
 from rollout_compare.core.classify import Tasks
+from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.identity import IdColumn, Names
 from rollout_compare.core.keys import Joined, join
-from rollout_compare.core.schema import CompareInputError, Join, Warn, counted, named
+from rollout_compare.core.schema import Join, Warn, counted, named
 from rollout_compare.core.side import NO_INDEX, Side
 from rollout_compare.core.trust import doubts
 

@@ -19,7 +19,7 @@ def explain(line: bytes, number: int, fault: Exception, rest_is_blank: Callable[
     """
     if isinstance(fault, RecursionError):
         return "JSON nested too deeply"
-    foreign = _foreign(line) if number == 1 else None
+    foreign = _foreign(line, number)
     if foreign is not None:
         return foreign
     if b"\0" in line:
@@ -34,14 +34,14 @@ def explain(line: bytes, number: int, fault: Exception, rest_is_blank: Callable[
     return f"not JSON: {fault.msg} (column {fault.colno})"
 
 
-def _foreign(line: bytes) -> str | None:
-    """What kind of file a first line that is not JSON belongs to, when it is a well-known one."""
+def _foreign(line: bytes, number: int) -> str | None:
+    """What kind of file a line that is not JSON belongs to, when it is a well-known one."""
     start = line.lstrip()[:_SAMPLE].lower()
     if start.startswith(b"version https://git-lfs"):
         return "a Git LFS pointer, not the file it stands for (check out with `lfs: true`, or run `git lfs pull`)"
     if start.startswith((b"<!doctype html", b"<html")):
         return "an HTML page, not JSON lines (a download that wanted a login?)"
-    if _looks_like_utf16(line[:_SAMPLE]):
+    if number == 1 and _looks_like_utf16(line[:_SAMPLE]):
         return "UTF-16 text, not UTF-8 (save the file as UTF-8)"
     return None
 

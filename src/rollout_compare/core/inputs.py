@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rollout_compare.core.schema import CompareInputError
+from rollout_compare.core.errors import CompareInputError
 
 _NAME = re.compile(r"(?s)(?P<stem>.+?)(?P<extension>\.[^.]+)?(?P<packing>\.(?:gz|zst))?", re.IGNORECASE)
 _PACKINGS = ("", ".gz", ".zst")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rollout_compare.core.lines import BOM, Line
+from rollout_compare.core.lines import Line
 
 
 class LongInteger(float):
@@ -35,7 +35,7 @@ def loads(line: Line) -> Any:
 
     Raises ValueError for what is not JSON and RecursionError for nesting that is too deep.
     """
-    return json.loads(bytes(line).removeprefix(BOM).decode("utf-8", "replace"), parse_int=_integer)
+    return json.loads(bytes(line).decode("utf-8", "replace"), parse_int=_integer)
 
 
 def field_of(value: Any, path: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.groups import NOBODY
 from rollout_compare.core.identity import ABSENT
 from rollout_compare.core.join import Match, match
@@ -16,7 +17,6 @@ from rollout_compare.core.schema import (
     PROMPT,
     TASK_INDEX,
     TASK_KEY_CANDIDATES,
-    CompareInputError,
     Warn,
     counted,
     named,

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import stat
-import sys
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, Literal, cast
+from typing import BinaryIO, Literal, cast
 
-from rollout_compare.core.schema import CompareInputError
-
-if TYPE_CHECKING or sys.version_info < (3, 14):
-    from backports import zstd
-else:
-    from compression import zstd
+from rollout_compare.core.errors import CompareInputError
 
 Packing = Literal["plain", "gzip", "zstd"]
 Line = bytes | bytearray | memoryview
@@ -67,6 +59,9 @@ class LineFile:
         self.path = path
         self._progress = progress
         self._disk, self.origin = _open(path)
+        if self.origin.packing != "plain" and not self.origin.is_pipe and not self.origin.size:
+            self._disk.close()
+            raise CompareInputError(path, f"the {self.origin.packing} data ends early (an empty file)")
         self._source = _unpacked(self._disk, self.origin.packing)
 
     def __enter__(self) -> LineFile:
@@ -114,21 +109,21 @@ class LineFile:
     def _read_into(self, space: memoryview) -> int:
         try:
             # The stubs know readinto of raw files only as possibly None, which needs a non-blocking file.
-            got = self._source.readinto(space) or 0  # type: ignore[attr-defined]
-        except EOFError:
-            raise CompareInputError(
-                self.path, f"the {self.origin.packing} data ends early (a file cut short?)"
-            ) from None
-        except (gzip.BadGzipFile, zlib.error, zstd.ZstdError) as fault:
-            raise CompareInputError(self.path, f"broken {self.origin.packing} data: {fault}") from None
+            got: int = self._source.readinto(space) or 0  # type: ignore[attr-defined]
+        except BrokenPackingError as fault:
+            raise CompareInputError(self.path, str(fault)) from None
         except OSError as fault:
             raise CompareInputError(self.path, f"cannot be read: {fault.strerror or fault}") from None
         if self.origin.is_pipe:
             self._pipe_bytes += got
         if self._progress is not None:
-            at = self._disk.tell() if not self.origin.is_pipe else self._pipe_bytes
+            at = self._pipe_bytes if self.origin.is_pipe else self._disk.tell()
             self._progress(self.path, at, self.origin.size)
-        return cast("int", got)
+        return got
+
+
+class BrokenPackingError(Exception):
+    """Packed data that cannot be unpacked; the message says why."""
 
 
 def _open(path: str) -> tuple[BinaryIO, Origin]:
@@ -172,11 +167,11 @@ def _packing(path: str, head: bytes) -> Packing:
 
 
 def _unpacked(disk: BinaryIO, packing: Packing) -> BinaryIO:
-    if packing == "gzip":
-        return cast("BinaryIO", gzip.GzipFile(fileobj=disk, mode="rb"))
-    if packing == "zstd":
-        return cast("BinaryIO", zstd.ZstdFile(disk, mode="r"))
-    return disk
+    if packing == "plain":
+        return disk
+    from rollout_compare.core.packing import Unpacked
+
+    return cast("BinaryIO", Unpacked(disk, packing))
 
 
 def _split(buffer: bytearray, end: int) -> list[Line]:
@@ -215,7 +210,7 @@ def read_rows(origin: Origin, spans: list[tuple[int, int]]) -> Iterator[bytes]:
             raise InputChangedError(message)
         if origin.packing == "plain":
             for offset, length in spans:
-                yield os.pread(disk.fileno(), length, offset)
+                yield _without_mark(os.pread(disk.fileno(), length, offset), offset)
             return
         source = _unpacked(disk, origin.packing)
         at = 0
@@ -224,7 +219,11 @@ def read_rows(origin: Origin, spans: list[tuple[int, int]]) -> Iterator[bytes]:
                 at += len(source.read(min(BLOCK, offset - at))) or _ended()
             row = source.read(length)
             at += len(row)
-            yield row
+            yield _without_mark(row, offset)
+
+
+def _without_mark(row: bytes, offset: int) -> bytes:
+    return row.removeprefix(BOM) if offset == 0 else row
 
 
 def _ended() -> int:

@@ -8,17 +8,13 @@ from array import array
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.identity import IdColumn, Names, id_of, id_values, text_of
 from rollout_compare.core.inputs import ShardFiles, find_shards
 from rollout_compare.core.lines import LineFile, Progress
 from rollout_compare.core.prompt import NO_PROMPT, fingerprint
-from rollout_compare.core.rows import CreateParams, Row, RowBlock, RowReader, SidecarRow
-from rollout_compare.core.schema import (
-    ID_FIELDS,
-    PROMPT,
-    TASK_INDEX,
-    CompareInputError,
-)
+from rollout_compare.core.rows import CreateParams, PipedRow, Row, RowBlock, RowReader, SidecarRow
+from rollout_compare.core.schema import ID_FIELDS, PROMPT, TASK_INDEX
 from rollout_compare.core.side import NO_INDEX, KeyCode, Shard, Side
 from rollout_compare.core.sidecar import Attempt, Record, standing_records
 from rollout_compare.core.signals import (
@@ -69,13 +65,17 @@ class _Loader:
         built_in = (*ID_FIELDS, TASK_INDEX, PROMPT)
         self._extra_key = side.key if side.key not in built_in else None
         self._rows = RowReader(Row, self._extra_key)
+        self._piped_rows = RowReader(PipedRow, self._extra_key)
         self._records = RowReader(SidecarRow, self._extra_key)
 
     def read_shard(self, files: ShardFiles) -> None:
         side = self.side
         start = len(side)
         with LineFile(files.rollouts, self._progress) as file:
-            for block in self._rows.read(file):
+            is_pipe = file.origin.is_pipe
+            for block in (self._piped_rows if is_pipe else self._rows).read(file):
+                if is_pipe:
+                    self._keep_logs_dirs(block.rows)
                 self._add_rows(block, file.path)
             origin = file.origin
             side.bytes += file.bytes_read
@@ -121,6 +121,11 @@ class _Loader:
         self._keep_run_ids(rows, side.run_ids)
         if side.key is not None:
             self._require_key(side.key, first, block, path)
+
+    def _keep_logs_dirs(self, rows: Sequence[Any]) -> None:
+        for row, piped in enumerate(rows, start=len(self.side)):
+            if isinstance(piped.verifier_logs_dir, str):
+                self.side.logs_dirs[row] = piped.verifier_logs_dir
 
     def _add_places(self, offsets: list[int], lengths: list[int]) -> None:
         self.side.offsets.extend(offsets)

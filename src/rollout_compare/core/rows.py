@@ -14,10 +14,11 @@ from typing import Any
 
 import msgspec
 
+from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.faults import explain
 from rollout_compare.core.json_line import field_of, is_blank, loads
 from rollout_compare.core.lines import BOM, Block, Line, LineFile
-from rollout_compare.core.schema import TASK_KEY_CANDIDATES, CompareInputError
+from rollout_compare.core.schema import TASK_KEY_CANDIDATES
 
 Id = str | int | float | None
 """A task id as most rows write it; other shapes come through the standard library's decoder."""
@@ -88,6 +89,12 @@ class Row(msgspec.Struct, gc=False):
     task_index: Any = msgspec.field(name="_ng_task_index", default=None)
     rollout_index: Any = msgspec.field(name="_ng_rollout_index", default=None)
     run_id: Any = msgspec.field(name="_ng_run_id", default=None)
+
+
+class PipedRow(Row, gc=False):
+    """A row that cannot be read again: where its verifier's log lies is kept too."""
+
+    verifier_logs_dir: Any = None
 
 
 class SidecarRow(Row, gc=False):
@@ -194,15 +201,16 @@ def _nested(below: list[str]) -> Any:
 
 def _whole(line: Line, path: str, number: int, rest: list[Line], following: Iterator[Block]) -> dict[str, Any] | None:
     """The object on a line that the fast decoder refused; None for a blank line."""
-    raw = bytes(line)
+    # A byte order mark is one only at the start of the file.
+    raw = bytes(line).removeprefix(BOM) if number == 1 else bytes(line)
 
     def restis_blank() -> bool:
         return all(map(is_blank, rest)) and all(is_blank(later) for block in following for later in block.lines)
 
     try:
-        value = loads(raw if number == 1 else line)
+        value = loads(raw)
     except (ValueError, RecursionError) as fault:
-        if is_blank(raw.removeprefix(BOM) if number == 1 else raw):
+        if is_blank(raw):
             return None
         raise CompareInputError(path, explain(raw, number, fault, restis_blank), line=number) from None
     if not isinstance(value, dict):

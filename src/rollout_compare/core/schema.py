@@ -74,29 +74,6 @@ NAMED_TASKS = 5
 """How many tasks a warning or a note names."""
 
 
-class CompareInputError(Exception):
-    """An input that cannot be read: where, what is wrong, and the task when it is known.
-
-    `str()` of it is the message without the leading `error: `, unescaped and uncut.
-    """
-
-    def __init__(self, path: str, what: str, *, line: int | None = None, task: str | None = None) -> None:
-        super().__init__(path, what, line, task)
-        self.path = path
-        self.what = what
-        self.line = line
-        self.task = task
-
-    def __str__(self) -> str:
-        where = self.path if self.line is None else f"{self.path}:{self.line}"
-        task = "" if self.task is None else f" (task {self.task})"
-        return ": ".join(part for part in (where, self.what) if part) + task
-
-
-class UsageError(Exception):
-    """A command or a call that asks for something impossible; the message says what to do instead."""
-
-
 @dataclass(frozen=True, slots=True)
 class TaskSide:
     """What one side says of one task, reduced over its rows."""

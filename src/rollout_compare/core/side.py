@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -63,6 +62,8 @@ class Side:
     sidecar: SidecarTally = field(default_factory=SidecarTally)
     run_ids: set[str] = field(default_factory=set)
     sidecar_run_ids: set[str] = field(default_factory=set)
+    logs_dirs: dict[int, str] = field(default_factory=dict)
+    """`verifier_logs_dir` of the rows that came through a pipe."""
     counted_as_zero: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -112,6 +113,8 @@ class Side:
 
     def digest(self) -> str:
         """SHA-256 over the kept fields of all rows in reading order: same rows, same digest, however packed."""
+        import hashlib
+
         sha = hashlib.sha256()
         texts = ["" if value is None else text_of(value) for value in self.names]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rollout_compare.core.classify import Tasks
+from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.groups import NOBODY
 from rollout_compare.core.identity import ABSENT
 from rollout_compare.core.json_line import loads
@@ -25,7 +26,6 @@ from rollout_compare.core.schema import (
     NAMED_TASKS,
     PROMPT,
     TASK_INDEX,
-    CompareInputError,
     SideName,
     Warn,
     WarningCode,

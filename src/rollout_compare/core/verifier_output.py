@@ -14,14 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rollout_compare.core.compare import Comparison
+from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.json_line import field_of, loads
 from rollout_compare.core.lines import InputChangedError, Origin, read_rows
-from rollout_compare.core.schema import (
-    EMBEDDED_VERIFIER_FIELDS,
-    FALLBACK_VERIFIER_FIELDS,
-    CompareInputError,
-    SideName,
-)
+from rollout_compare.core.schema import EMBEDDED_VERIFIER_FIELDS, FALLBACK_VERIFIER_FIELDS, SideName
 from rollout_compare.core.side import Side
 from rollout_compare.core.tail import WINDOW, tail_of
 
@@ -120,6 +116,8 @@ class _Finder:
         return self.side.offsets[row], self.side.lengths[row]
 
     def _from_rows(self, row: int, texts: Iterator[bytes]) -> VerifierOutput:
+        if self._origin(row).is_pipe:
+            return self._of_piped(row)
         try:
             whole = loads(next(texts))
             if not isinstance(whole, dict):
@@ -129,6 +127,14 @@ class _Finder:
         except InputChangedError as fault:
             return self._unavailable(str(fault))
         return self._of(row, whole)
+
+    def _of_piped(self, row: int) -> VerifierOutput:
+        why = "the input is a pipe, read once: verifier output inside its rows is gone"
+        directory = self.side.logs_dirs.get(row)
+        try:
+            return self._log(row, directory) if directory else self._unavailable(why)
+        except UnavailableError as reason:
+            return self._unavailable(f"{reason}; {why}")
 
     def _unavailable(self, why: str) -> VerifierOutput:
         return VerifierOutput(self.name, f"unavailable: {why}", None)

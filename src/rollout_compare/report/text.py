@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterator
 
 from rollout_compare.core.compare import Comparison
@@ -20,7 +19,7 @@ _WINS = {"old": "old wins", "new": "new wins"}
 
 def text_report(comparison: Comparison, outputs: VerifierOutputs) -> Iterator[str]:
     """The lines of the report, without line ends."""
-    yield headline(comparison.counts)
+    yield headline(comparison)
     yield ""
     yield from _sides(comparison)
     yield from _doubts(comparison)
@@ -32,21 +31,17 @@ def text_report(comparison: Comparison, outputs: VerifierOutputs) -> Iterator[st
     yield from _list(comparison, "missing", "Missing", _missing)
 
 
-def headline(counts: dict[str, int]) -> str:
-    """One sentence that states the counts in words."""
-    flips = counts["flipped"] + counts["flipped_agent_error"]
-    wins = [
-        f"{number:,} {words}"
-        for number, words in (
-            (counts["flipped_old_win"], "to old"),
-            (counts["flipped_new_win"], "to new"),
-            (counts["flipped_agent_error"], "with an agent error"),
-        )
-        if number
-    ]
-    flipped = f"{flips:,} flipped" + (f" ({', '.join(wins)})" if wins else "")
+def headline(comparison: Comparison) -> str:
+    """One sentence that states the counts in words, and first of all when nothing joined."""
+    counts = comparison.counts
+    flipped = f"{counts['flipped']:,} flipped"
+    if counts["flipped"]:
+        flipped += f" ({counts['flipped_old_win']:,} to old, {counts['flipped_new_win']:,} to new)"
+    if counts["flipped_agent_error"]:
+        flipped += f", {counts['flipped_agent_error']:,} flipped with an agent error"
+    nothing = "Nothing joined: " if any(warning.code == "nothing_joined" for warning in comparison.warnings) else ""
     return (
-        f"{counted(counts['tasks'], 'task')} compared: {counts['identical']:,} identical, {flipped}, "
+        f"{nothing}{counted(counts['tasks'], 'task')} compared: {counts['identical']:,} identical, {flipped}, "
         f"{counts['masked']:,} masked, {counts['missing']:,} missing."
     )
 
@@ -81,6 +76,8 @@ def _doubts(comparison: Comparison) -> Iterator[str]:
 
 
 def _wrapped(sentence: str, indent: str) -> list[str]:
+    import textwrap
+
     return textwrap.wrap(
         sentence,
         _WIDTH,
