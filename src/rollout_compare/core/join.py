@@ -232,19 +232,21 @@ class _Matcher:
     ) -> tuple[dict[int, Pair], dict[int, list[Pair]], dict[int, list[Pair]]]:
         """The wide side's pair for each plain id that has one, the ambiguous ids, and all pairs by id."""
         pairs = [pair for pair in dict.fromkeys(self._pairs(wide, ids[wide])) if pair[1] != ABSENT]
-        by_label: dict[str, Pair] = {}
+        by_label: dict[str, list[Pair]] = {}
         by_id: dict[int, list[Pair]] = {}
         for pair in pairs:
-            by_label.setdefault(self._label(pair), pair)
+            if pair[0] != ABSENT:
+                by_label.setdefault(self._label(pair), []).append(pair)
             by_id.setdefault(pair[1], []).append(pair)
         own = self._tasksets[1 - wide]
         plain = [task_id for task_id in dict.fromkeys(ids[1 - wide]) if task_id != ABSENT]
-        partners = {task_id: by_label[self._texts[task_id]] for task_id in plain if self._texts[task_id] in by_label}
+        labelled = {task_id: by_label.get(self._texts[task_id], []) for task_id in plain}
+        partners = {task_id: pairs[0] for task_id, pairs in labelled.items() if len(pairs) == 1}
+        ambiguous = {task_id: pairs for task_id, pairs in labelled.items() if len(pairs) > 1}
         taken = set(partners.values())
-        ambiguous: dict[int, list[Pair]] = {}
         for task_id in plain:
             having = by_id.get(task_id, [])
-            if task_id in partners or not having:
+            if task_id in partners or task_id in ambiguous or not having:
                 continue
             chosen = having if len(having) == 1 else [pair for pair in having if pair[0] in own]
             if not chosen:
