@@ -151,6 +151,12 @@ def test_a_plain_id_that_equals_a_label_joins_that_task(rollouts: Rollouts, summ
         assert classes(result) == [("quiz/a", "identical"), ("shell/a", "identical")]
 
 
+def test_a_plain_id_joins_the_same_id_without_a_taskset(rollouts: Rollouts, summary: Summary) -> None:
+    wide = [member("quiz", "a", 0.25), member("shell", "a", 0.5), member(None, "a", 0.75)]
+    for result in both_ways(rollouts, summary, wide, [plain("a", 0.75)]):
+        assert classes(result) == [("a", "identical"), ("quiz/a", "missing"), ("shell/a", "missing")]
+
+
 def test_an_equal_label_goes_before_an_equal_id(rollouts: Rollouts, summary: Summary) -> None:
     wide = [member("quiz", "a", 0.25), member("shell", "quiz/a", 0.75)]
     for result in both_ways(rollouts, summary, wide, [plain("quiz/a", 0.25)]):

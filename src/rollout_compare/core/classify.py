@@ -17,6 +17,7 @@ from rollout_compare.core.schema import (
     TaskSide,
 )
 from rollout_compare.core.side import Side
+from rollout_compare.core.signals import Signals
 
 _CATEGORIES: tuple[Category, ...] = ("identical", "flipped", "flipped_agent_error", "masked", "missing")
 _IDENTICAL, _FLIPPED, _AGENT_ERROR, _MASKED, _MISSING = range(len(_CATEGORIES))
@@ -39,14 +40,14 @@ def mean(values: Sequence[float]) -> float | None:
 
 def reduce_rows(side: Side, rows: Sequence[int]) -> TaskSide:
     """What the rows of one task say together. A reward that is missing or not finite is no part of a mean."""
+    if len(rows) == 1:
+        return _reduce_row(side.rewards[rows[0]], side.signals_of(rows[0]))
     signals = [side.signals_of(row) for row in rows]
     rewards = [side.rewards[row] for row in rows]
     finite = [reward for reward in rewards if math.isfinite(reward)]
     counted = [reward for reward, said in zip(rewards, signals, strict=True) if said.masked is None]
     masked = [said.masked for said in signals if said.masked is not None]
-    reason = (
-        None if not masked else masked[0] if len(rows) == 1 else f"{len(masked)}/{len(rows)} rows masked: {masked[0]}"
-    )
+    reason = f"{len(masked)}/{len(rows)} rows masked: {masked[0]}" if masked else None
     return TaskSide(
         reward=mean(finite),
         rows=len(rows),
@@ -57,6 +58,22 @@ def reduce_rows(side: Side, rows: Sequence[int]) -> TaskSide:
         counted_rows=len(counted),
         rewards=tuple(reward if said.masked is None else None for reward, said in zip(rewards, signals, strict=True)),
         failure_message=next((said.message for said in signals if said.message is not None), None),
+    )
+
+
+def _reduce_row(reward: float, said: Signals) -> TaskSide:
+    finite = reward if math.isfinite(reward) else None
+    counted = finite if said.masked is None else None
+    return TaskSide(
+        reward=finite,
+        rows=1,
+        masked=said.masked,
+        agent_error=said.agent_error,
+        failure_kind=said.failure_kind,
+        counted_reward=counted,
+        counted_rows=int(said.masked is None),
+        rewards=(counted,),
+        failure_message=said.message,
     )
 
 

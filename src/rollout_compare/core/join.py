@@ -238,8 +238,10 @@ class _Matcher:
             if pair[0] != ABSENT:
                 by_label.setdefault(self._label(pair), []).append(pair)
             by_id.setdefault(pair[1], []).append(pair)
-        own = self._tasksets[1 - wide]
-        plain = [task_id for task_id in dict.fromkeys(ids[1 - wide]) if task_id != ABSENT]
+        own: dict[int, set[int]] = {}
+        for taskset, task_id in dict.fromkeys(self._pairs(1 - wide, ids[1 - wide])):
+            own.setdefault(task_id, set()).add(taskset)
+        plain = [task_id for task_id in own if task_id != ABSENT]
         labelled = {task_id: by_label.get(self._texts[task_id], []) for task_id in plain}
         partners = {task_id: pairs[0] for task_id, pairs in labelled.items() if len(pairs) == 1}
         ambiguous = {task_id: pairs for task_id, pairs in labelled.items() if len(pairs) > 1}
@@ -248,8 +250,8 @@ class _Matcher:
             having = by_id.get(task_id, [])
             if task_id in partners or task_id in ambiguous or not having:
                 continue
-            chosen = having if len(having) == 1 else [pair for pair in having if pair[0] in own]
-            if not chosen:
+            chosen = having if len(having) == 1 else [pair for pair in having if pair[0] in own[task_id]]
+            if len(chosen) != 1:
                 ambiguous[task_id] = having
             elif chosen[0] not in taken:
                 partners[task_id] = chosen[0]

@@ -28,6 +28,7 @@ from rollout_compare.core.signals import (
 _NAN = float("nan")
 _LARGEST_INDEX = 1 << 62
 _KEPT_RUN_IDS = 1000
+"""Rows of more runs than this are not told from those of another run."""
 
 StrPath = str | os.PathLike[str]
 
@@ -67,10 +68,12 @@ class _Loader:
         self._rows = RowReader(Row, self._extra_key)
         self._piped_rows = RowReader(PipedRow, self._extra_key)
         self._records = RowReader(SidecarRow, self._extra_key)
+        self._run_ids: set[str] = set()
 
     def read_shard(self, files: ShardFiles) -> None:
         side = self.side
         start = len(side)
+        self._run_ids = set()
         with LineFile(files.rollouts, self._progress) as file:
             is_pipe = file.origin.is_pipe
             for block in (self._piped_rows if is_pipe else self._rows).read(file):
@@ -79,7 +82,7 @@ class _Loader:
                 self._add_rows(block, file.path)
             origin = file.origin
             side.bytes += file.bytes_read
-        shard = Shard(files, origin, None, start, len(side), len(side), {})
+        shard = Shard(files, origin, None, start, len(side), len(side))
         side.shards.append(shard)
         if files.sidecar is not None:
             self._read_sidecar(files.sidecar, shard)
@@ -118,7 +121,8 @@ class _Loader:
                 for row in rows
             ]
         )
-        self._keep_run_ids(rows, side.run_ids)
+        if len(self._run_ids) < _KEPT_RUN_IDS:
+            self._run_ids.update({str(row.run_id) for row in rows if row.run_id is not None})
         if side.key is not None:
             self._require_key(side.key, first, block, path)
 
@@ -169,10 +173,6 @@ class _Loader:
             self.side.signal_table.append(signals)
         return code
 
-    def _keep_run_ids(self, rows: Iterable[Row], kept: set[str]) -> None:
-        if len(kept) < _KEPT_RUN_IDS:
-            kept.update({str(row.run_id) for row in rows if row.run_id is not None})
-
     def _require_key(self, key: str, first: int, block: RowBlock, path: str) -> None:
         if key == TASK_INDEX:
             lacking = [at for at, index in enumerate(self.side.task_index[first:]) if index == NO_INDEX]
@@ -199,9 +199,11 @@ class _Loader:
                     # The raw input points into the reading buffer.
                     row.responses_create_params = _without_input(row)
                     records.append(record)
-        self._keep_run_ids([record.row for record in records], side.sidecar_run_ids)
+        if self._run_ids and len(self._run_ids) < _KEPT_RUN_IDS:
+            run_ids = [str(record.row.run_id) for record in records if record.row.run_id is not None]
+            shard.tally.of_another_run = sum(run_id not in self._run_ids for run_id in run_ids)
         wanted = {record.attempt for record in records if record.attempt is not None}
-        standing = standing_records(records, self._scored(shard, wanted), side.sidecar)
+        standing = standing_records(records, self._scored(shard, wanted), shard.tally)
         self._add_records(standing)
         shard.stop = len(side)
         indices = {self._index(record.row.task_index) for record in standing} - {NO_INDEX}

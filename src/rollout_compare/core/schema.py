@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 SideName = Literal["old", "new"]
 Category = Literal["identical", "flipped", "flipped_agent_error", "masked", "missing"]
 WarningCode = Literal[
@@ -74,8 +76,7 @@ NAMED_TASKS = 5
 """How many tasks a warning or a note names."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskSide:
+class TaskSide(msgspec.Struct, frozen=True, gc=False):
     """What one side says of one task, reduced over its rows."""
 
     reward: float | None

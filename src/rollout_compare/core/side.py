@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -28,8 +29,9 @@ class Shard:
     start: int
     main_stop: int
     stop: int
-    indexed: dict[int, dict[str, set[KeyCode]]]
+    indexed: dict[int, dict[str, set[KeyCode]]] = field(default_factory=dict)
     """What the materialized inputs say of the task indices that sidecar records carry."""
+    tally: SidecarTally = field(default_factory=SidecarTally)
 
 
 @dataclass(slots=True)
@@ -59,9 +61,6 @@ class Side:
     prompts: array[int] = field(default_factory=lambda: array("Q"))
     columns: dict[str, IdColumn] = field(default_factory=dict)
     """The id fields that at least one row carries."""
-    sidecar: SidecarTally = field(default_factory=SidecarTally)
-    run_ids: set[str] = field(default_factory=set)
-    sidecar_run_ids: set[str] = field(default_factory=set)
     logs_dirs: dict[int, str] = field(default_factory=dict)
     """`verifier_logs_dir` of the rows that came through a pipe."""
     counted_as_zero: dict[str, int] = field(default_factory=dict)
@@ -87,9 +86,13 @@ class Side:
         """The row numbers of standing sidecar records."""
         return [row for shard in self.shards for row in range(shard.main_stop, shard.stop)]
 
+    def shard_number(self, row: int) -> int:
+        """The position, among the shards, of the one that a row came from."""
+        return bisect_right(self.shards, row, key=lambda shard: shard.stop)
+
     def shard_of(self, row: int) -> Shard:
         """The shard a row came from."""
-        return next(shard for shard in self.shards if row < shard.stop)
+        return self.shards[self.shard_number(row)]
 
     def key_column(self, key: str) -> IdColumn:
         """The codes of a key over all rows; a fresh, absent column when no row carries it."""

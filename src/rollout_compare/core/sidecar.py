@@ -34,6 +34,8 @@ class SidecarTally:
     """Records that tell of no failure: evidence without a rollout, omitted and never started ones."""
     scored: int = 0
     """Those of the superseded whose rollout has a row in the main file."""
+    of_another_run: int = 0
+    """Records whose `_ng_run_id` is none of the rows'."""
 
 
 def standing_records(records: list[Record], scored: set[Attempt], tally: SidecarTally) -> list[Record]:

@@ -117,7 +117,6 @@ def _collapsed(side: Keyed, name: SideName, joined: Joined) -> dict[str, int]:
     if side.key == TASK_INDEX:
         return {}
     groups, places = _groups(joined, name)
-    starts = [shard.start for shard in side.side.shards[1:]]
     found = {}
     for at in joined.match.with_several_rows():
         group = places[at]
@@ -126,7 +125,7 @@ def _collapsed(side: Keyed, name: SideName, joined: Joined) -> dict[str, int]:
             for row in groups.rows(group):
                 index = side.side.task_index[row]
                 if index != NO_INDEX:
-                    per_shard.setdefault(sum(row >= start for start in starts), set()).add(index)
+                    per_shard.setdefault(side.side.shard_number(row), set()).add(index)
             most = max(map(len, per_shard.values()), default=0)
             if most > 1:
                 found[joined.match.labels[at]] = most
@@ -269,16 +268,15 @@ def _duplicate_rollouts(side: Keyed, name: SideName, joined: Joined) -> Iterator
 
 
 def _repeated_rows(side: Side, rows: list[int]) -> int:
-    shards = side.shards
     seen: set[tuple[object, ...]] = set()
     repeated = 0
     for row in rows:
         index, rollout = side.task_index[row], side.rollout_index[row]
         if index == NO_INDEX or rollout == NO_INDEX:
             continue
-        within = (index, rollout, "shard", id(side.shard_of(row)) if len(shards) > 1 else 0)
+        within = (index, rollout, side.shard_number(row))
         # Across shards indices restart: the same rollout only when reward and length agree too.
-        across = (index, rollout, repr(side.rewards[row]), side.lengths[row])
+        across = (index, rollout, repr(side.rewards[row]), side.lengths[row], "across")
         repeated += within in seen or across in seen
         seen |= {within, across}
     return repeated
@@ -292,13 +290,14 @@ def _mixed_id_types(side: Keyed, name: SideName) -> Iterator[Warn]:
 
 
 def _stale_sidecar(side: Side, name: SideName) -> Iterator[Warn]:
-    tally = side.sidecar
-    if tally.records and tally.scored == tally.records:
-        sentence = (
-            f"every one of the {tally.records:,} failures sidecar records of the {name} side tells of a rollout that "
-            "has a row: a sidecar left over?"
-        )
-        yield Warn("stale_sidecar", sentence, tally.records)
-    elif side.run_ids and side.sidecar_run_ids - side.run_ids:
-        sentence = f"the failures sidecar of the {name} side has records of another run (`_ng_run_id`) than the rows"
-        yield Warn("stale_sidecar", sentence, len(side.sidecar_run_ids - side.run_ids))
+    for shard in side.shards:
+        tally = shard.tally
+        if tally.records and tally.scored == tally.records:
+            what = f"has {counted(tally.records, 'record')}, each of a rollout that has a row"
+            number = tally.records
+        elif tally.of_another_run:
+            what = f"has {counted(tally.of_another_run, 'record')} of another run (`_ng_run_id`) than the rows"
+            number = tally.of_another_run
+        else:
+            continue
+        yield Warn("stale_sidecar", f"{name}: the failures sidecar {shard.files.sidecar} {what}: left over?", number)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
+import msgspec
+
 from rollout_compare.core.compare import Comparison
-from rollout_compare.core.schema import TaskSide
 from rollout_compare.core.side import Side
 from rollout_compare.core.verifier_output import VerifierOutputs
 from rollout_compare.version import VERSION
@@ -16,8 +16,7 @@ from rollout_compare.version import VERSION
 SCHEMA_VERSION = 1
 _FLIPS = ("flipped", "flipped_agent_error")
 
-# ASCII by escapes, so that any text survives, lone surrogates too; NaN is a programming error here.
-_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False).encode
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
 def json_summary(comparison: Comparison, outputs: VerifierOutputs) -> Iterator[str]:
@@ -27,11 +26,11 @@ def json_summary(comparison: Comparison, outputs: VerifierOutputs) -> Iterator[s
         "tool": {"name": "rollout-compare", "version": VERSION},
         "sides": {"old": _side(comparison.old), "new": _side(comparison.new)},
         "counts": comparison.counts,
-        "join": asdict(comparison.join),
+        "join": comparison.join,
         "notes": comparison.notes,
-        "warnings": [asdict(warning) for warning in comparison.warnings],
+        "warnings": comparison.warnings,
     }
-    members = [f"{_encode(name)}: {_encode(value)},\n" for name, value in head.items()]
+    members = [f'"{name}": {_encoded(value)},\n' for name, value in head.items()]
     yield "{\n" + "".join(members) + '"tasks": ['
     separator = "\n"
     for at, task in enumerate(comparison.tasks):
@@ -39,17 +38,17 @@ def json_summary(comparison: Comparison, outputs: VerifierOutputs) -> Iterator[s
             "task": task.task,
             "category": task.category,
             "winner": task.winner,
-            "old": _task_side(task.old),
-            "new": _task_side(task.new),
+            "old": task.old,
+            "new": task.new,
             "verifier_output": _source(outputs, at) if task.category in _FLIPS else None,
         }
-        yield separator + _encode(entry)
+        yield separator + _encoded(entry)
         separator = ",\n"
     yield "\n]\n}\n"
 
 
 def _side(side: Side) -> dict[str, Any]:
-    tally = side.sidecar
+    tallies = [shard.tally for shard in side.shards]
     return {
         "paths": side.paths,
         "bytes": side.bytes,
@@ -58,28 +57,21 @@ def _side(side: Side) -> dict[str, Any]:
         "digest": side.digest(),
         "shards": [shard.files.rollouts for shard in side.shards],
         "sidecar": {
-            "records": tally.records,
-            "standing": tally.standing,
-            "superseded": tally.superseded,
-            "set_aside": tally.set_aside,
+            name: sum(getattr(tally, name) for tally in tallies)
+            for name in ("records", "standing", "superseded", "set_aside")
         },
     }
 
 
-def _task_side(side: TaskSide | None) -> dict[str, Any] | None:
-    if side is None:
-        return None
-    return {
-        "reward": side.reward,
-        "rows": side.rows,
-        "masked": side.masked,
-        "agent_error": side.agent_error,
-        "failure_kind": side.failure_kind,
-        "counted_reward": side.counted_reward,
-        "counted_rows": side.counted_rows,
-        "rewards": side.rewards,
-        "failure_message": side.failure_message,
-    }
+def _encoded(value: Any) -> str:
+    """The JSON of a value: in ASCII, by escapes, so that any text survives, lone surrogates too."""
+    try:
+        fast = msgspec.json.encode(value)
+        if fast.isascii():
+            return fast.decode("ascii")
+    except UnicodeEncodeError:
+        pass
+    return _encode(msgspec.to_builtins(value))
 
 
 def _source(outputs: VerifierOutputs, at: int) -> dict[str, str]:
