@@ -19,8 +19,15 @@ from rollout_compare.core.schema import (
 from rollout_compare.core.side import Side
 from rollout_compare.core.signals import Signals
 
-_CATEGORIES: tuple[Category, ...] = ("identical", "flipped", "flipped_agent_error", "masked", "missing")
-_IDENTICAL, _FLIPPED, _AGENT_ERROR, _MASKED, _MISSING = range(len(_CATEGORIES))
+_CATEGORIES: tuple[Category, ...] = (
+    "identical",
+    "flipped",
+    "flipped_agent_error",
+    "masked",
+    "missing",
+    "identical",
+)
+_IDENTICAL, _FLIPPED, _AGENT_ERROR, _MASKED, _MISSING, _IDENTICAL_WITH_ERROR = range(len(_CATEGORIES))
 
 
 def mean(values: Sequence[float]) -> float | None:
@@ -110,9 +117,15 @@ class Tasks(Sequence[TaskComparison]):
 
     def positions(self, *categories: Category) -> list[int]:
         """Where the tasks of these categories stand, in label order."""
+        return self._positions([code for code, category in enumerate(_CATEGORIES) if category in categories])
+
+    def identical_despite_error(self) -> list[int]:
+        """Where the identical tasks stand whose rows report an agent error."""
+        return self._positions([_IDENTICAL_WITH_ERROR])
+
+    def _positions(self, codes: list[int]) -> list[int]:
         found = []
-        for category in categories:
-            code = _CATEGORIES.index(category)
+        for code in codes:
             at = self._categories.find(code)
             while at >= 0:
                 found.append(at)
@@ -153,7 +166,7 @@ class Tasks(Sequence[TaskComparison]):
         counts = dict.fromkeys(COUNT_NAMES, 0)
         counts["tasks"] = len(self)
         for code, category in enumerate(_CATEGORIES):
-            counts[category] = self._categories.count(code)
+            counts[category] += self._categories.count(code)
         for task in self.of("flipped"):
             counts[f"flipped_{task.winner}_win"] += 1
         for task in self.of("masked"):
@@ -188,6 +201,7 @@ def _class_of(old: TaskSide, new: TaskSide) -> int:
         return _MASKED
     assert old.counted_reward is not None
     assert new.counted_reward is not None
+    error = old.agent_error is not None or new.agent_error is not None
     if abs(old.counted_reward - new.counted_reward) <= REWARD_TOLERANCE:
-        return _IDENTICAL
-    return _FLIPPED if old.agent_error is None and new.agent_error is None else _AGENT_ERROR
+        return _IDENTICAL_WITH_ERROR if error else _IDENTICAL
+    return _AGENT_ERROR if error else _FLIPPED

@@ -62,7 +62,9 @@ def _notes(joined: Joined, tasks: Tasks) -> list[str]:
     several = [tasks.label(at) for at in joined.match.with_several_rows()]
     if several:
         notes.append(f"compared on the mean reward of several rows: {named(several)}")
-    notes += _errors_without_a_flip(joined, tasks)
+    erring = [tasks.label(at) for at in tasks.identical_despite_error()]
+    if erring:
+        notes.append(f"identical although an agent error is reported: {named(erring)}")
     for side, name in ((joined.old.side, "old"), (joined.new.side, "new")):
         notes += [
             f"{name}: {counted(number, 'failures sidecar record')} of class {failure_class} counted as reward 0"
@@ -71,19 +73,6 @@ def _notes(joined: Joined, tasks: Tasks) -> list[str]:
         if any(shard.origin.is_pipe for shard in side.shards):
             notes.append(f"{name}: read from a pipe, once: verifier output inside its rows cannot be shown")
     return notes
-
-
-def _errors_without_a_flip(joined: Joined, tasks: Tasks) -> list[str]:
-    sides = joined.old.side, joined.new.side
-    if not any(said.agent_error is not None for side in sides for said in side.signal_table):
-        return []
-    erring = [
-        task.task
-        for task in tasks.of("identical")
-        if (task.old is not None and task.old.agent_error is not None)
-        or (task.new is not None and task.new.agent_error is not None)
-    ]
-    return [f"identical although an agent error is reported: {named(erring)}"] if erring else []
 
 
 def _renamed(side: Side, names: Names) -> Side:

@@ -213,7 +213,8 @@ class _Matcher:
             if task_id != ABSENT and task_id not in partners:
                 names[alone, task_id] = self._texts[task_id]
                 places.append(((alone, task_id), NOBODY, task_id))
-        labels = _unclashed(names, [*self._texts, ""])
+        own = self._tasksets[plain]
+        labels = _unclashed(names, [*self._texts, self._texts[own[0]] if own else ""])
         tasks = [(labels[pair], *((code, task_id) if wide == 0 else (task_id, code))) for pair, code, task_id in places]
         self._note_ambiguous(ambiguous, prefix)
         return self._assembled([groups[0], groups[1]], tasks)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
+
+import msgspec
 
 from rollout_compare.core.lines import Line
 
@@ -35,7 +38,33 @@ def loads(line: Line) -> Any:
 
     Raises ValueError for what is not JSON and RecursionError for nesting that is too deep.
     """
-    return json.loads(bytes(line).decode("utf-8", "replace"), parse_int=_integer)
+    text = bytes(line).decode("utf-8", "replace")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        # An integer of more digits than Python converts by default; asking about each one takes its time.
+        return json.loads(text, parse_int=_integer)
+
+
+_raw_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def fields_of(line: Line, names: Iterable[str]) -> dict[str, Any]:
+    """Some top-level fields of the object on a line, read as by `loads`; the rest is only skipped.
+
+    Raises ValueError for what is no JSON object and RecursionError for nesting that is too deep.
+    """
+    try:
+        raw = _raw_fields(line)
+        return {name: loads(bytes(raw[name])) for name in names if name in raw}
+    except (msgspec.MsgspecError, RecursionError):
+        whole = loads(line)
+    if not isinstance(whole, dict):
+        message = "not a JSON object"
+        raise ValueError(message)
+    return whole
 
 
 def field_of(value: Any, path: str) -> Any:

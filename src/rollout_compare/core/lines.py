@@ -176,17 +176,17 @@ def _unpacked(disk: BinaryIO, packing: Packing) -> BinaryIO:
 
 def _split(buffer: bytearray, end: int) -> list[Line]:
     """The lines of `buffer[:end]`, which ends with a line end. Short lines are copied, long ones are views."""
-    number = buffer.count(b"\n", 0, end)
-    if end // number < _COPY_BELOW:
-        lines: list[Line] = list(bytes(memoryview(buffer)[: end - 1]).split(b"\n"))
-        return lines
+    stop = buffer.find(b"\n")
     view = memoryview(buffer)
-    lines = []
+    lines: list[Line] = []
+    if stop < _COPY_BELOW:
+        lines += bytes(view[: end - 1]).split(b"\n")
+        return lines
     start = 0
-    for _ in range(number):
-        stop = buffer.find(b"\n", start)
+    while start < end:
         lines.append(view[start:stop])
         start = stop + 1
+        stop = buffer.find(b"\n", start)
     return lines
 
 

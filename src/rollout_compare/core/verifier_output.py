@@ -15,13 +15,14 @@ from typing import Any
 
 from rollout_compare.core.compare import Comparison
 from rollout_compare.core.errors import CompareInputError
-from rollout_compare.core.json_line import field_of, loads
+from rollout_compare.core.json_line import field_of, fields_of
 from rollout_compare.core.lines import InputChangedError, Origin, read_rows
 from rollout_compare.core.schema import EMBEDDED_VERIFIER_FIELDS, FALLBACK_VERIFIER_FIELDS, SideName
 from rollout_compare.core.side import Side
 from rollout_compare.core.tail import WINDOW, tail_of
 
 DEFAULT_TAIL = 15
+_LOGS_DIR = "verifier_logs_dir"
 _LOG_NAME = "test-stdout.txt"
 _LOG_ENDINGS = (".txt", ".log", ".out")
 _SHOWN_PATH = 300
@@ -90,6 +91,10 @@ class _Finder:
     _kept: dict[int, VerifierOutput] = field(default_factory=dict)
     _foreign: frozenset[str] | None = None
 
+    @property
+    def _fields(self) -> tuple[str, ...]:
+        return (*EMBEDDED_VERIFIER_FIELDS, *self.search.fields, *FALLBACK_VERIFIER_FIELDS, "error")
+
     def prepare(self, rows: list[int]) -> None:
         """Read now what can be read only by streaming an input once more; the rest is read when it is asked for."""
         by_origin: dict[str, tuple[Origin, list[int]]] = {}
@@ -119,9 +124,7 @@ class _Finder:
         if self._origin(row).is_pipe:
             return self._of_piped(row)
         try:
-            whole = loads(next(texts))
-            if not isinstance(whole, dict):
-                return self._unavailable("the input changed while it was compared")
+            whole = fields_of(next(texts), {name.partition(".")[0] for name in (_LOGS_DIR, *self._fields)})
         except (StopIteration, ValueError, RecursionError, CompareInputError):
             return self._unavailable("the input changed while it was compared")
         except InputChangedError as fault:
@@ -140,15 +143,14 @@ class _Finder:
         return VerifierOutput(self.name, f"unavailable: {why}", None)
 
     def _of(self, row: int, whole: dict[str, Any]) -> VerifierOutput:
-        directory = whole.get("verifier_logs_dir")
+        directory = whole.get(_LOGS_DIR)
         why = "row has no verifier_logs_dir and no embedded verifier output"
         if isinstance(directory, str) and directory:
             try:
                 return self._log(row, directory)
             except UnavailableError as reason:
                 why = str(reason)
-        fields = (*EMBEDDED_VERIFIER_FIELDS, *self.search.fields, *FALLBACK_VERIFIER_FIELDS, "error")
-        for name in fields:
+        for name in self._fields:
             text = _embedded(field_of(whole, name))
             if text.strip():
                 window = text[-WINDOW:]
