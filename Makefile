@@ -42,6 +42,7 @@ format: $(INSTALLED) ## Format the code and mend what lint can mend
 	@$(BIN)/ruff format
 
 bench: $(INSTALLED) ## Measure speed and memory against the plain way
+	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python benchmarks/bench.py $(ARGS)
 
 schema: $(INSTALLED) ## Write schema/summary.v1.json from the summary's model
@@ -68,4 +69,5 @@ $(INSTALLED): requirements/dev.txt pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@$(PIP) install --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m compileall -q src
 	@touch $@

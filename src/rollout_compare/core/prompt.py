@@ -13,6 +13,11 @@ _DEFAULT_ROLE = "user"
 
 NO_PROMPT = 0
 
+_LONG = 1000
+_KNOWN_LIMIT = 50_000
+_known: dict[int, int] = {}
+"""Fingerprints of long prompts by the hash of their JSON."""
+
 
 class Message(msgspec.Struct, gc=False):
     """One message of a prompt: who says what."""
@@ -32,6 +37,19 @@ def fingerprint(raw: bytes | memoryview | msgspec.Raw) -> int:
     A string input, a message with a string, one with a list of parts, and extra keys all give the same
     fingerprint; parts that are no text enter by their canonical JSON.
     """
+    if len(raw) < _LONG:
+        return _fingerprint(raw)
+    # The same long prompt comes once per repeat and once per side: hashing its JSON is far cheaper than reading it.
+    written = _hash(raw)
+    known = _known.get(written)
+    if known is None:
+        if len(_known) >= _KNOWN_LIMIT:
+            _known.clear()
+        known = _known[written] = _fingerprint(raw)
+    return known
+
+
+def _fingerprint(raw: bytes | memoryview | msgspec.Raw) -> int:
     try:
         messages = _decode(raw)
     except (msgspec.MsgspecError, RecursionError):
