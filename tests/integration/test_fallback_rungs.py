@@ -360,3 +360,26 @@ def test_an_index_whose_rows_agree_on_their_ids_is_used(rollouts: Rollouts, summ
     assert keys(result) == ("_ng_task_index", "_ng_task_index")
     assert result["counts"]["identical"] == 3
     assert "index_join_contradicted" not in codes(result)
+
+
+def test_a_side_of_failures_only_votes_on_the_rung(rollouts: Rollouts, run: Callable[..., Run]) -> None:
+    # No record of the old side has a prompt, so the prompts of the new side are no common rung.
+    failures = [{"task_name": "a", "_ng_failure_class": "oom"}, {"task_id": "b", "_ng_failure_class": "oom"}]
+    old = rollouts.write("old.jsonl", [], failures=failures)
+    new = rollouts.write("new.jsonl", [{"task_id": "b", "reward": 1, "responses_create_params": {"input": "hi"}}])
+    done = run(old, new)
+    assert done.status == 1
+    assert "no task id field found" in done.err
+    assert "--key" in done.err
+
+
+def test_a_contradicted_index_is_told_when_nothing_else_joins(rollouts: Rollouts, run: Callable[..., Run]) -> None:
+    old = rollouts.write(
+        "old.jsonl", [{"_ng_task_index": 0, "id": "a", "reward": 1}, {"_ng_task_index": 1, "reward": 1}]
+    )
+    new = rollouts.write(
+        "new.jsonl", [{"_ng_task_index": 0, "id": "b", "reward": 1}, {"_ng_task_index": 1, "reward": 1}]
+    )
+    done = run(old, new)
+    assert done.status == 1
+    assert "`_ng_task_index` name different tasks" in done.err

@@ -526,3 +526,16 @@ def test_an_output_that_is_an_input_is_refused(
     done = run(old, new, "--json", output)
     assert (done.status, done.out) == (2, "")
     assert {name: (rollouts.folder / name).read_bytes() for name in contents} == contents
+
+
+def test_a_byte_order_mark_between_put_together_files_is_named(rollouts: Rollouts, run: Compare) -> None:
+    good = put(rollouts.folder / "good.jsonl", line("a"))
+    both = put(rollouts.folder / "both.jsonl", b"\xef\xbb\xbf" + line("a") + b"\xef\xbb\xbf" + line("b"))
+    error = one_error(run(both, good))
+    assert ":2: " in error
+    assert "byte order mark" in error
+
+
+def test_an_empty_path_is_told(rollouts: Rollouts, run: Compare) -> None:
+    good = put(rollouts.folder / "good.jsonl", line("a"))
+    assert "error: '': " in one_error(run("", good))

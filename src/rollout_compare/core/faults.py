@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Callable
 
+from rollout_compare.core.lines import BOM
+
 _LITERALS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 _NUMBER_START = re.compile(r"-|\.\d*|[eE][+-]?|-?\d+\.")
 _ESCAPE_LENGTH = 6
@@ -22,6 +24,8 @@ def explain(line: bytes, number: int, fault: Exception, rest_is_blank: Callable[
     foreign = _foreign(line, number)
     if foreign is not None:
         return foreign
+    if line.startswith(BOM):
+        return "not JSON: a byte order mark in the middle of the file (several files put together?)"
     if b"\0" in line:
         return "not JSON: the line holds NUL bytes (a disk that was full, or a write cut off?)"
     if not isinstance(fault, json.JSONDecodeError):

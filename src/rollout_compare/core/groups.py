@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
 
 from rollout_compare.core.identity import ABSENT
 
@@ -13,29 +12,28 @@ NOBODY = -1
 class Groups:
     """The rows of one side by group; groups from `anonymous_from` on hold one row that names no task."""
 
-    def __init__(self, row_groups: Iterable[int], size: int, anonymous: list[int]) -> None:
+    def __init__(self, row_groups: array[int], size: int, anonymous: list[int]) -> None:
         self.first = array("I", bytes(4 * size))
         """Per group its first row, counted from 1; 0 for a group without rows."""
         self.following: array[int] | None = None
         """Per row the next row of its group, counted from 1; None when no group has two rows."""
-        last: dict[int, int] = {}
         first = self.first
-        for row, group in enumerate(row_groups):
-            if not first[group]:
-                first[group] = row + 1
-            elif group != ABSENT:
-                if self.following is None:
-                    self.following = array("I")
-                self._link(last.get(group, first[group] - 1), row)
-                last[group] = row
+        for row, group in zip(range(len(row_groups), 0, -1), reversed(row_groups), strict=True):
+            first[group] = row
         first[ABSENT] = 0
+        if len(row_groups) - len(anonymous) != size - first.count(0):
+            self._link_rows(row_groups)
         self.anonymous_from = size
         first.extend(row + 1 for row in anonymous)
 
-    def _link(self, before: int, row: int) -> None:
-        assert self.following is not None
-        self.following.extend([0] * (row + 1 - len(self.following)))
-        self.following[before] = row + 1
+    def _link_rows(self, row_groups: array[int]) -> None:
+        following = array("I", bytes(4 * len(row_groups)))
+        last = array("I", bytes(4 * len(self.first)))
+        for row, group in enumerate(row_groups, start=1):
+            if last[group] and group != ABSENT:
+                following[last[group] - 1] = row
+            last[group] = row
+        self.following = following
 
     def rows(self, group: int) -> list[int]:
         """The rows of a group in reading order."""
@@ -43,7 +41,7 @@ class Groups:
         at = self.first[group]
         while at:
             rows.append(at - 1)
-            at = self.following[at - 1] if self.following is not None and at <= len(self.following) else 0
+            at = self.following[at - 1] if self.following is not None else 0
         return rows
 
     @property
@@ -56,4 +54,4 @@ class Groups:
         if self.following is None or group == NOBODY:
             return False
         at = self.first[group]
-        return 0 < at <= len(self.following) and self.following[at - 1] != 0
+        return at > 0 and self.following[at - 1] != 0

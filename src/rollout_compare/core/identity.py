@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rollout_compare.core.prompt import Fingerprints
 from rollout_compare.core.rows import Row, TaskId, VerifierMetadata
 
 IdKey = str | int | float
@@ -20,25 +21,32 @@ ABSENT = 0
 class Names(dict[IdKey | None, int]):
     """Interned ids: each value has one code, 1 and up; the code of None is 0 (absent).
 
-    Both sides of a comparison share one table, so that equal codes mean equal ids.
+    Both sides of a comparison share one table, so that equal codes mean equal ids, and the prompts they have seen.
     """
 
     def __init__(self) -> None:
         super().__init__({None: ABSENT})
         self.numbers: list[int] = []
         """The codes of the values that are numbers."""
+        self.prompts = Fingerprints()
 
     def __missing__(self, value: IdKey | None) -> int:
-        self.add([value])
-        return self[value]
+        (code,) = self.codes([value])
+        return code
 
-    def add(self, values: Sequence[IdKey | None]) -> None:
-        """Give each value that has none a code, in order of appearance."""
-        new = [value for value in dict.fromkeys(values) if value not in self]
+    def codes(self, values: Sequence[IdKey | None]) -> list[int]:
+        """The code of each value; a new value gets the next one."""
         first = len(self)
-        self.update(zip(new, range(first, first + len(new)), strict=True))
-        if set(map(type, new)) - {str}:
-            self.numbers += [code for code, value in enumerate(new, first) if not isinstance(value, str)]
+        codes = [self.setdefault(value, len(self)) for value in values]
+        if set(map(type, values)) - {str, type(None)} and len(self) > first:
+            self.numbers += sorted(
+                {
+                    code
+                    for code, value in zip(codes, values, strict=True)
+                    if code >= first and not isinstance(value, str)
+                }
+            )
+        return codes
 
 
 def text_of(value: IdKey) -> str:
@@ -92,8 +100,7 @@ class IdColumn:
         """Append one value per row."""
         kinds = set(map(type, values))
         if kinds <= {str, int, type(None)}:
-            names.add(values)
-            self.ids.extend(map(names.__getitem__, values))
+            self.ids.extend(names.codes(values))
             tasksets = None
         else:
             pairs = list(map(id_of, values))

@@ -52,6 +52,8 @@ def find_shards(paths: Sequence[str]) -> list[ShardFiles]:
 
 
 def _expand(given: str) -> list[str]:
+    if not given:
+        raise CompareInputError("''", "an empty path")
     try:
         mode = os.stat(given).st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError):

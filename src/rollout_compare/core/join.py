@@ -28,6 +28,8 @@ class Match:
     notes: list[str] = field(default_factory=list)
     would_join: int = 0
     """How many tasks would join if a common prefix were stripped, although some ids are shared; else 0."""
+    would_strip: str = ""
+    """That prefix."""
     joined: int = 0
 
     def with_several_rows(self) -> Iterator[int]:
@@ -65,7 +67,7 @@ class _Matcher:
 
     def result(self) -> Match:
         self._texts = [str(value) for value in self._names]
-        would_join = self._strip_prefix()
+        would_strip, would_join = self._strip_prefix()
         self._note_tasksets()
         if self._wide[0] and self._wide[1]:
             found = self._match_pairs()
@@ -75,7 +77,7 @@ class _Matcher:
             found = self._match_ids()
         found.old_prefix, found.new_prefix = self._prefixes
         found.notes = self._notes
-        found.would_join = would_join
+        found.would_strip, found.would_join = would_strip, would_join
         return found
 
     def _note_tasksets(self) -> None:
@@ -88,22 +90,25 @@ class _Matcher:
                 codes = {code for at in sides for code in self._tasksets[at]}
                 self._notes.append(f"{told} several tasksets: {named(sorted(self._texts[code] for code in codes))}")
 
-    def _strip_prefix(self) -> int:
-        """Strip the one side's common prefix if that alone makes tasks join; how many would join, if some do now."""
+    def _strip_prefix(self) -> tuple[str, int]:
+        """Strip the one side's common prefix if that alone makes tasks join.
+
+        If some join already but more would, nothing is stripped: the prefix and that number are returned.
+        """
         prefixes = [self._common_prefix(ids) for ids in self._ids]
         if (prefixes[0] is None) == (prefixes[1] is None):
-            return 0
+            return "", 0
         at = 0 if prefixes[0] is not None else 1
         prefix = prefixes[at] or ""
         stripped = self._stripped(self._ids[at], prefix)
         now = self._overlap(self._ids)
         then = self._overlap([stripped if at == 0 else self._ids[0], stripped if at == 1 else self._ids[1]])
         if now:
-            return then if then > now else 0
+            return (prefix, then) if then > now else ("", 0)
         if then:
             self._ids[at] = stripped
             self._prefixes[at] = prefix
-        return 0
+        return "", 0
 
     def _common_prefix(self, ids: array[int]) -> str | None:
         prefix: str | None = None
@@ -151,13 +156,14 @@ class _Matcher:
             Groups(ids, len(self._texts), side.anonymous_rows())
             for ids, side in zip(self._ids, self._keyed, strict=True)
         ]
-        present = zip(groups[0].first[: len(self._texts)], groups[1].first[: len(self._texts)], strict=True)
-        tasks = [
-            (self._texts[code], code if old else NOBODY, code if new else NOBODY)
-            for code, (old, new) in enumerate(present)
-            if old or new
-        ]
-        return self._assembled(groups, tasks)
+        first = [side.first[: len(self._texts)] for side in groups]
+        codes = [code for code, (old, new) in enumerate(zip(*first, strict=True)) if old or new]
+        return self._assembled(
+            groups,
+            [self._texts[code] for code in codes],
+            [code if first[0][code] else NOBODY for code in codes],
+            [code if first[1][code] else NOBODY for code in codes],
+        )
 
     def _match_pairs(self) -> Match:
         """Both sides span several tasksets: tasks are grouped by the pair, never by its text."""
@@ -165,12 +171,9 @@ class _Matcher:
         row_groups = [self._coded(self._pairs(at, self._ids[at]), codes) for at in (0, 1)]
         groups = [Groups(row_groups[at], len(codes), self._keyed[at].anonymous_rows()) for at in (0, 1)]
         labels = _unclashed({pair: self._label(pair) for pair in codes}, self._texts)
-        tasks = []
-        for pair, code in codes.items():
-            if code != ABSENT:
-                old, new = (code if groups[at].first[code] else NOBODY for at in (0, 1))
-                tasks.append((labels[pair], old, new))
-        found = self._assembled(groups, tasks)
+        present = {pair: code for pair, code in codes.items() if code != ABSENT}
+        old, new = ([code if side.first[code] else NOBODY for code in present.values()] for side in groups)
+        found = self._assembled(groups, [labels[pair] for pair in present], old, new)
         found.keyed_by_taskset = True
         return found
 
@@ -215,9 +218,14 @@ class _Matcher:
                 places.append(((alone, task_id), NOBODY, task_id))
         own = self._tasksets[plain]
         labels = _unclashed(names, [*self._texts, self._texts[own[0]] if own else ""])
-        tasks = [(labels[pair], *((code, task_id) if wide == 0 else (task_id, code))) for pair, code, task_id in places]
+        of_wide, of_plain = [code for _, code, _ in places], [task_id for _, _, task_id in places]
         self._note_ambiguous(ambiguous, prefix)
-        return self._assembled([groups[0], groups[1]], tasks)
+        return self._assembled(
+            [groups[0], groups[1]],
+            [labels[pair] for pair, _, _ in places],
+            of_wide if wide == 0 else of_plain,
+            of_plain if wide == 0 else of_wide,
+        )
 
     def _note_ambiguous(self, ambiguous: dict[int, list[Pair]], prefix: str) -> None:
         if ambiguous:
@@ -259,17 +267,21 @@ class _Matcher:
                 taken.add(chosen[0])
         return partners, ambiguous, by_id
 
-    def _assembled(self, groups: list[Groups], tasks: list[tuple[str, int, int]]) -> Match:
-        joined = sum(old != NOBODY and new != NOBODY for _, old, new in tasks)
+    def _assembled(self, groups: list[Groups], labels: list[str], old: list[int], new: list[int]) -> Match:
+        """The match of these tasks, given as three lists of equal length, and of what is anonymous."""
+        joined = len(labels) - old.count(NOBODY) - new.count(NOBODY)
         if any(len(side.first) > side.anonymous_from for side in groups):
-            tasks += self._anonymous(groups, {label for label, _, _ in tasks})
-        tasks.sort()
+            for label, old_group, new_group in self._anonymous(groups, set(labels)):
+                labels.append(label)
+                old.append(old_group)
+                new.append(new_group)
+        order = sorted(range(len(labels)), key=labels.__getitem__)
         return Match(
             groups[0],
             groups[1],
-            [label for label, _, _ in tasks],
-            array("q", [old for _, old, _ in tasks]),
-            array("q", [new for _, _, new in tasks]),
+            list(map(labels.__getitem__, order)),
+            array("q", map(old.__getitem__, order)),
+            array("q", map(new.__getitem__, order)),
             joined=joined,
         )
 

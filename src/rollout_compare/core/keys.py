@@ -17,6 +17,7 @@ from rollout_compare.core.schema import (
     PROMPT,
     TASK_INDEX,
     TASK_KEY_CANDIDATES,
+    SideName,
     Warn,
     counted,
     named,
@@ -40,7 +41,7 @@ def join(old: Side, new: Side) -> Joined:
 
     Raises CompareInputError when the rows name no task.
     """
-    choices = [_Choice(side, name) for side, name in ((old, "old"), (new, "new"))]
+    choices = [_Choice(side) for side in (old, new)]
     keys = [choice.key for choice in choices]
     for at, choice in enumerate(choices):
         if keys[at] is None and not choice.has_voters:
@@ -49,37 +50,36 @@ def join(old: Side, new: Side) -> Joined:
         joined = _joined(old, new, keys[0], keys[1])
     else:
         joined = _by_fallback(old, new)
-    for choice, side in zip(choices, (joined.old, joined.new), strict=True):
-        joined.notes += choice.notes_for(side)
+    joined.notes += [*_unplaced(joined.old, "old"), *_unplaced(joined.new, "new")]
     return joined
+
+
+def _unplaced(side: Keyed, name: SideName) -> list[str]:
+    """A note about failures sidecar records that name a task, but not by the side's key."""
+    columns = side.side.columns.values()
+    records = [row for row in side.anonymous_rows() if any(column.ids[row] for column in columns)]
+    without = f"without `{side.key}`, the key of that side: listed as unknown"
+    return [f"{name}: {counted(len(records), 'failures sidecar record')} {without}"] if records else []
 
 
 class _Choice:
     """The key of one side, as far as the side alone decides it."""
 
-    def __init__(self, side: Side, name: str) -> None:
-        self._name = name
+    def __init__(self, side: Side) -> None:
         self.key = side.key
         self.has_voters = True
-        self._main_decided = False
         if side.key is not None:
             return
-        main = any(rows for rows in side.main_ranges())
+        has_rows = any(side.main_ranges())
         voters = [row for row in side.sidecar_rows() if any(_carries(side, name, row) for name in TASK_KEY_CANDIDATES)]
-        self.has_voters = main or bool(voters)
-        on_main = [name for name in TASK_KEY_CANDIDATES if name in side.columns and _all_main_rows_carry(side, name)]
-        on_all = [name for name in on_main if all(_carries(side, name, row) for row in voters)]
+        self.has_voters = has_rows or bool(voters)
+        on_rows = [name for name in TASK_KEY_CANDIDATES if name in side.columns and _all_main_rows_carry(side, name)]
+        on_all = [name for name in on_rows if all(_carries(side, name, row) for row in voters)]
         if on_all and self.has_voters:
             self.key = on_all[0]
-        elif on_main and main:
-            self.key = on_main[0]
-            self._main_decided = True
-
-    def notes_for(self, side: Keyed) -> list[str]:
-        if not self._main_decided:
-            return []
-        anonymous = counted(len(side.anonymous_rows()), "failures sidecar record")
-        return [f"{self._name}: the rows are joined by `{side.key}`, which {anonymous} cannot be placed by"]
+        elif on_rows and has_rows:
+            # Common but for some sidecar records: the rows decide alone.
+            self.key = on_rows[0]
 
 
 def _carries(side: Side, key: str, row: int) -> bool:
@@ -114,13 +114,10 @@ def _by_fallback(old: Side, new: Side) -> Joined:
             return _noted(tried, warnings)
         first = first or tried
     if first is None:
-        lacking = old if _Choice(old, "old").key is None else new
-        raise CompareInputError(
-            lacking.paths[0],
-            "no task id field found that each row carries (tried "
-            + ", ".join(TASK_KEY_CANDIDATES)
-            + " and the fallbacks of both sides; use --key)",
-        )
+        lacking = old if _Choice(old).key is None else new
+        also = f"; {warnings[0].sentence}" if warnings else ", nor a fallback that both sides share"
+        attempts = f"tried {', '.join(TASK_KEY_CANDIDATES)}{also}"
+        raise CompareInputError(lacking.paths[0], f"no task id field found that each row carries (use --key): {attempts}")
     return _noted(first, warnings)
 
 
@@ -137,11 +134,20 @@ def _try_rung(old: Side, new: Side, rung: str) -> Joined | None:
     if rung == TASK_INDEX and (len(old.shards) > 1 or len(new.shards) > 1):
         # Shards restart their indices.
         return None
-    if not all(_all_main_rows_carry(side, rung) for side in open_sides):
+    if not all(_voters_carry(side, rung) for side in open_sides):
         return None
     if not any(any(side.key_column(rung).ids) for side in open_sides):
         return None
     return _joined(old, new, old.key or rung, new.key or rung)
+
+
+def _voters_carry(side: Side, rung: str) -> bool:
+    """Whether every voting row of a side carries a rung; a side without rows is voted for by its sidecar records."""
+    if any(side.main_ranges()):
+        return _all_main_rows_carry(side, rung)
+    ids = side.key_column(rung).ids
+    voters = [row for row in range(len(side)) if any(column.ids[row] for column in side.columns.values())]
+    return all(ids[row] for row in voters)
 
 
 def _prompts_instead(old: Side, new: Side, by_index: Joined) -> Joined | None:
@@ -173,16 +179,6 @@ def prompts_of_joined(joined: Joined) -> Iterator[tuple[int, tuple[set[int], set
                 {new[row] for row in found.new_groups.rows(found.new[at])} - {0},
             ),
         )
-
-
-def single_prompts_of_joined(joined: Joined) -> Iterator[tuple[int, int, int]]:
-    """The same for sides with one row a task: position, old and new fingerprint (0 = none)."""
-    found = joined.match
-    old, new = joined.old.side.prompts, joined.new.side.prompts
-    old_first, new_first = found.old_groups.first, found.new_groups.first
-    for at, (old_group, new_group) in enumerate(zip(found.old, found.new, strict=True)):
-        if old_group != NOBODY and new_group != NOBODY:
-            yield at, old[old_first[old_group] - 1], new[new_first[new_group] - 1]
 
 
 def index_contradictions(joined: Joined) -> list[str]:

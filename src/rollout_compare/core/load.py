@@ -12,7 +12,7 @@ from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.identity import IdColumn, Names, id_of, id_values, text_of
 from rollout_compare.core.inputs import ShardFiles, find_shards
 from rollout_compare.core.lines import LineFile, Progress
-from rollout_compare.core.prompt import NO_PROMPT, fingerprint
+from rollout_compare.core.prompt import NO_PROMPT
 from rollout_compare.core.rows import CreateParams, PipedRow, Row, RowBlock, RowReader, SidecarRow
 from rollout_compare.core.schema import ID_FIELDS, PROMPT, TASK_INDEX
 from rollout_compare.core.side import NO_INDEX, KeyCode, Shard, Side
@@ -113,14 +113,9 @@ class _Loader:
         side.signals.extend(codes)
         self._add_places(block.offsets, block.lengths)
         self._add_identities(rows, block.keys)
-        side.prompts.extend(
-            [
-                NO_PROMPT
-                if (params := row.responses_create_params) is None or not params.input
-                else fingerprint(params.input)
-                for row in rows
-            ]
-        )
+        fingerprint = side.names.prompts.of
+        requests = [row.responses_create_params for row in rows]
+        side.prompts.extend([fingerprint(asked.input) if asked and asked.input else NO_PROMPT for asked in requests])
         if len(self._run_ids) < _KEPT_RUN_IDS:
             self._run_ids.update({str(row.run_id) for row in rows if row.run_id is not None})
         if side.key is not None:
@@ -185,6 +180,8 @@ class _Loader:
         if lacking:
             at = lacking[0]
             what = f"the row has no key field `{key}`"
+            if key == PROMPT:
+                what = "the row has no prompt in `responses_create_params.input`, of which `prompt` is the fingerprint"
             raise CompareInputError(path, what, line=block.numbers[at], task=_some_name(block.rows[at]))
 
     def _read_sidecar(self, path: str, shard: Shard) -> None:
@@ -195,7 +192,7 @@ class _Loader:
             for block in self._records.read(file):
                 keys = block.keys or [None] * len(block.rows)
                 for row, key, offset, length in zip(block.rows, keys, block.offsets, block.lengths, strict=True):
-                    record = Record(row, key, self._attempt(row), _prompt_of(row), offset, length)
+                    record = Record(row, key, self._attempt(row), self._prompt_of(row), offset, length)
                     # The raw input points into the reading buffer.
                     row.responses_create_params = _without_input(row)
                     records.append(record)
@@ -206,9 +203,22 @@ class _Loader:
         standing = standing_records(records, self._scored(shard, wanted), shard.tally)
         self._add_records(standing)
         shard.stop = len(side)
-        indices = {self._index(record.row.task_index) for record in standing} - {NO_INDEX}
+        indices = self._indices_in_doubt(shard)
         if indices and shard.files.materialized is not None:
             shard.indexed = self._materialized(shard.files.materialized, indices)
+
+    def _indices_in_doubt(self, shard: Shard) -> set[int]:
+        """The task indices of sidecar records that may lack the side's key, whichever that will be."""
+        side = self.side
+        columns = list(side.columns.values())
+        if shard.start < shard.main_stop:
+            # The key is a field that every row carries, so the first one does.
+            columns = [column for column in columns if column.ids[shard.start]]
+        return {
+            side.task_index[row]
+            for row in range(shard.main_stop, shard.stop)
+            if side.task_index[row] != NO_INDEX and not (columns and all(column.ids[row] for column in columns))
+        }
 
     def _attempt(self, row: Row) -> Attempt | None:
         if row.task_index is None or row.rollout_index is None:
@@ -230,10 +240,11 @@ class _Loader:
         for row in rows:
             failure_class = failure_class_of(row)
             counts = failure_class in self._count_as_zero
-            reward = 0.0 if counts else row.reward
+            reward = _NAN if row.reward is None or not math.isfinite(row.reward) else row.reward
             if counts:
+                side.zeroed[len(side.rewards)] = reward, signals_of_failure(row, counts=False)
                 side.counted_as_zero[failure_class] = side.counted_as_zero.get(failure_class, 0) + 1
-            side.rewards.append(_NAN if reward is None or not math.isfinite(reward) else reward)
+            side.rewards.append(0.0 if counts else reward)
             side.signals.append(self._code(signals_of_failure(row, counts=counts)))
         self._add_places([record.offset for record in standing], [record.length for record in standing])
         self._add_identities(rows, [record.key for record in standing])
@@ -254,20 +265,19 @@ class _Loader:
                             fields.setdefault(name, set()).add((names[taskset], names[task_id]))
         return said
 
+    def _prompt_of(self, row: Row) -> int:
+        params = row.responses_create_params
+        return NO_PROMPT if params is None or not params.input else self.side.names.prompts.of(params.input)
+
     def _naming_values(self, block: RowBlock, at: int) -> Iterable[tuple[str, Any]]:
         row = block.rows[at]
         for name, values in id_values([row]):
             yield name, values[0]
         if self._extra_key is not None and block.keys[at] is not None:
             yield self._extra_key, block.keys[at]
-        prompt = _prompt_of(row)
+        prompt = self._prompt_of(row)
         if prompt != NO_PROMPT:
             yield PROMPT, f"{prompt:016x}"
-
-
-def _prompt_of(row: Row) -> int:
-    params = row.responses_create_params
-    return NO_PROMPT if params is None or not params.input else fingerprint(params.input)
 
 
 def _without_input(row: Row) -> CreateParams | None:

@@ -15,8 +15,6 @@ NO_PROMPT = 0
 
 _LONG = 1000
 _KNOWN_LIMIT = 50_000
-_known: dict[int, int] = {}
-"""Fingerprints of long prompts by the hash of their JSON."""
 
 
 class Message(msgspec.Struct, gc=False):
@@ -31,33 +29,39 @@ _encode = msgspec.msgpack.Encoder().encode
 _hash = xxhash.xxh3_64_intdigest
 
 
-def fingerprint(raw: bytes | memoryview | msgspec.Raw) -> int:
-    """A 64-bit fingerprint of `responses_create_params.input`, given as JSON; NO_PROMPT (0) when it says nothing.
+class Fingerprints:
+    """Fingerprints of prompts. The same long prompt comes once per repeat and once per side; it is read only once."""
 
-    A string input, a message with a string, one with a list of parts, and extra keys all give the same
-    fingerprint; parts that are no text enter by their canonical JSON.
-    """
-    if len(raw) < _LONG:
-        return _fingerprint(raw)
-    # The same long prompt comes once per repeat and once per side: hashing its JSON is far cheaper than reading it.
-    written = _hash(raw)
-    known = _known.get(written)
-    if known is None:
-        if len(_known) >= _KNOWN_LIMIT:
-            _known.clear()
-        known = _known[written] = _fingerprint(raw)
-    return known
+    def __init__(self) -> None:
+        self._known: dict[int, int] = {}
+        """Fingerprints of long prompts by the hash of their JSON."""
 
+    def of(self, raw: bytes | memoryview | msgspec.Raw) -> int:
+        """A 64-bit fingerprint of `responses_create_params.input`, given as JSON; NO_PROMPT (0) when it says nothing.
 
-def _fingerprint(raw: bytes | memoryview | msgspec.Raw) -> int:
-    try:
-        messages = _decode(raw)
-    except (msgspec.MsgspecError, RecursionError):
-        messages = _messages(_loads(bytes(raw)))
-    for message in messages:
-        if message.content:
-            return _hash(_encode(messages)) or 1
-    return NO_PROMPT
+        A string input, a message with a string, one with a list of parts, and extra keys all give the same
+        fingerprint; parts that are no text enter by their canonical JSON.
+        """
+        written = 0
+        if len(raw) >= _LONG:
+            written = _hash(raw)
+            known = self._known.get(written)
+            if known is not None:
+                return known
+        try:
+            messages = _decode(raw)
+        except (msgspec.MsgspecError, RecursionError):
+            messages = _messages(_loads(bytes(raw)))
+        found = NO_PROMPT
+        for message in messages:
+            if message.content:
+                found = _hash(_encode(messages)) or 1
+                break
+        if written:
+            if len(self._known) >= _KNOWN_LIMIT:
+                self._known.clear()
+            self._known[written] = found
+        return found
 
 
 def _loads(raw: bytes) -> Any:

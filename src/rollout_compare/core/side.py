@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from rollout_compare.core.identity import ABSENT, IdColumn, Names, text_of
 from rollout_compare.core.inputs import ShardFiles
 from rollout_compare.core.lines import Origin
-from rollout_compare.core.schema import PROMPT, TASK_INDEX
+from rollout_compare.core.schema import ID_FIELDS, PROMPT, TASK_INDEX
 from rollout_compare.core.sidecar import SidecarTally
 from rollout_compare.core.signals import SILENT, Signals
 
@@ -63,6 +63,8 @@ class Side:
     """The id fields that at least one row carries."""
     logs_dirs: dict[int, str] = field(default_factory=dict)
     """`verifier_logs_dir` of the rows that came through a pipe."""
+    zeroed: dict[int, tuple[float, Signals]] = field(default_factory=dict)
+    """Sidecar records that count as reward 0 because that was asked for: what they say by themselves."""
     counted_as_zero: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -115,7 +117,10 @@ class Side:
         return self.names[f"{prompt:016x}"] if prompt else ABSENT
 
     def digest(self) -> str:
-        """SHA-256 over the kept fields of all rows in reading order: same rows, same digest, however packed."""
+        """SHA-256 over the kept fields of all rows in reading order: same rows, same digest.
+
+        Neither how the rows are packed or split into shards changes it, nor what was asked for.
+        """
         import hashlib
 
         sha = hashlib.sha256()
@@ -125,14 +130,20 @@ class Side:
             sha.update(f"\n{name}\n".encode())
             sha.update("\0".join(values).encode("utf-8", "surrogatepass"))
 
-        for name in sorted(self.columns):
+        for name in sorted(set(self.columns) & set(ID_FIELDS)):
             column = self.columns[name]
             add(name, map(texts.__getitem__, column.ids))
             if column.tasksets is not None:
                 add(f"{name} taskset", map(texts.__getitem__, column.tasksets))
         for name, indices in ((TASK_INDEX, self.task_index), ("_ng_rollout_index", self.rollout_index)):
             add(name, (str(at) if at >= NO_INDEX else texts[-2 - at] for at in indices))
-        add("signals", (f"{row} {self.signal_table[code]}" for row, code in enumerate(self.signals) if code))
-        sha.update(self.rewards.tobytes())
+        rewards, said = (
+            array("d", self.rewards),
+            {row: self.signals_of(row) for row, code in enumerate(self.signals) if code},
+        )
+        for row, (reward, signals) in self.zeroed.items():
+            rewards[row], said[row] = reward, signals
+        add("signals", (f"{row} {signals}" for row, signals in said.items()))
+        sha.update(rewards.tobytes())
         sha.update(self.prompts.tobytes())
         return sha.hexdigest()

@@ -18,9 +18,9 @@ from rollout_compare.core.keys import (
     contradiction_of_explicit_index,
     other_keys,
     prompts_of_joined,
-    single_prompts_of_joined,
 )
 from rollout_compare.core.lines import InputChangedError, read_rows
+from rollout_compare.core.prompt import NO_PROMPT
 from rollout_compare.core.schema import (
     ID_FIELDS,
     NAMED_TASKS,
@@ -52,7 +52,7 @@ def doubts(joined: Joined, tasks: Tasks, counts: dict[str, int]) -> list[Warn]:
         *_prompts_differ(joined),
         *_tasksets_differ(joined),
         *_low_overlap(joined),
-        *_low_coverage(counts),
+        *_low_coverage(tasks, counts),
         *_masking_differs(tasks),
     ]
     for side, name in _sides(joined):
@@ -158,16 +158,28 @@ def _is_finer(joined: Joined, name: str) -> bool:
 def _prompts_differ(joined: Joined) -> Iterator[Warn]:
     if PROMPT in (joined.old.key, joined.new.key):
         return
-    labels = joined.match.labels
-    if joined.match.old_groups.all_single and joined.match.new_groups.all_single:
-        differing = [labels[at] for at, old, new in single_prompts_of_joined(joined) if old != new and old and new]
+    found = joined.match
+    if found.old_groups.all_single and found.new_groups.all_single:
+        differing = list(_single_prompts_differ(joined))
     else:
         # A task whose repeats differ among themselves says nothing about the sides.
         pairs = prompts_of_joined(joined)
-        differing = [labels[at] for at, (old, new) in pairs if len(old) == len(new) == 1 and old != new]
+        differing = [found.labels[at] for at, (old, new) in pairs if len(old) == len(new) == 1 and old != new]
     if differing:
         sentence = f"{counted(len(differing), 'joined task')} with another prompt on the new side: {named(differing)}"
         yield _warn("prompts_differ", sentence, differing)
+
+
+def _single_prompts_differ(joined: Joined) -> Iterator[str]:
+    """The same for sides with one row a task, without a set for each."""
+    found = joined.match
+    old, new = joined.old.side.prompts, joined.new.side.prompts
+    old_first, new_first = found.old_groups.first, found.new_groups.first
+    for label, old_group, new_group in zip(found.labels, found.old, found.new, strict=True):
+        if old_group != NOBODY and new_group != NOBODY:
+            before, after = old[old_first[old_group] - 1], new[new_first[new_group] - 1]
+            if before != after and before != NO_PROMPT and after != NO_PROMPT:
+                yield label
 
 
 def _tasksets_differ(joined: Joined) -> Iterator[Warn]:
@@ -182,17 +194,18 @@ def _low_overlap(joined: Joined) -> Iterator[Warn]:
     found = joined.match
     if found.would_join:
         sentence = (
-            f"{counted(found.joined, 'task')} joined as the ids stand, but {found.would_join:,} would if the one "
-            "side's common prefix were stripped"
+            f"{counted(found.joined, 'task')} joined as the ids stand, but {found.would_join:,} would without the "
+            f"prefix `{found.would_strip}` that all ids of one side have"
         )
         yield Warn("low_overlap", sentence, found.joined)
 
 
-def _low_coverage(counts: dict[str, int]) -> Iterator[Warn]:
-    scored = counts["identical"] + counts["flipped"] + counts["flipped_agent_error"]
-    if 2 * scored < counts["tasks"]:
-        sentence = f"only {scored:,} of {counted(counts['tasks'], 'task')} were scored on both sides"
-        yield Warn("low_coverage", sentence, counts["tasks"] - scored)
+def _low_coverage(tasks: Tasks, counts: dict[str, int]) -> Iterator[Warn]:
+    unscored = tasks.positions("masked", "missing")
+    if 2 * len(unscored) > counts["tasks"]:
+        scored = counts["tasks"] - len(unscored)
+        sentence = f"scored on both sides: only {scored:,} of {counted(counts['tasks'], 'task')}"
+        yield Warn("low_coverage", sentence, len(unscored), tuple(map(tasks.label, unscored[:NAMED_TASKS])))
 
 
 def _masking_differs(tasks: Tasks) -> Iterator[Warn]:
@@ -210,11 +223,11 @@ def _masking_differs(tasks: Tasks) -> Iterator[Warn]:
 
 
 def _no_rewards(side: Side, name: SideName) -> Iterator[Warn]:
-    main = [row for rows in side.main_ranges() for row in rows]
-    if main and all(map(math.isnan, side.rewards)):
+    rows = sum(map(len, side.main_ranges()))
+    if rows and all(map(math.isnan, side.rewards)):
         alike = _fields_like_a_reward(side)
         hint = f"; fields that look like one: {', '.join(f'`{field}`' for field in alike)}" if alike else ""
-        yield Warn("no_rewards", f"no row of the {name} side has a reward{hint}", len(main))
+        yield Warn("no_rewards", f"no row of the {name} side has a reward{hint}", rows)
 
 
 def _fields_like_a_reward(side: Side) -> list[str]:
@@ -228,7 +241,7 @@ def _fields_like_a_reward(side: Side) -> list[str]:
     return [
         name
         for name, value in row.items()
-        if isinstance(value, int | float) and any(word in name.lower() for word in _REWARD_WORDS)
+        if name != "reward" and isinstance(value, int | float) and any(word in name.lower() for word in _REWARD_WORDS)
     ]
 
 
@@ -261,7 +274,7 @@ def _duplicate_rollouts(side: Keyed, name: SideName, joined: Joined) -> Iterator
                 duplicated.append(joined.match.labels[at])
     if duplicated:
         sentence = (
-            f"{counted(surplus, 'row')} of the {name} side repeat a rollout (same task, same indices) that is there "
+            f"{counted(surplus, 'row')} of the {name} side for a rollout (same task, same indices) that has one "
             f"already: {named(duplicated)}"
         )
         yield Warn("duplicate_rollouts", sentence, surplus, tuple(duplicated[:NAMED_TASKS]))
