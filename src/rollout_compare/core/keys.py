@@ -41,10 +41,9 @@ def join(old: Side, new: Side) -> Joined:
 
     Raises CompareInputError when the rows name no task.
     """
-    choices = [_Choice(side) for side in (old, new)]
-    keys = [choice.key for choice in choices]
-    for at, choice in enumerate(choices):
-        if keys[at] is None and not choice.has_voters:
+    keys = [_own_key(side) for side in (old, new)]
+    for at, side in enumerate((old, new)):
+        if keys[at] is None and not _has_voters(side):
             keys[at] = keys[1 - at]
     if keys[0] is not None and keys[1] is not None:
         joined = _joined(old, new, keys[0], keys[1])
@@ -62,24 +61,26 @@ def _unplaced(side: Keyed, name: SideName) -> list[str]:
     return [f"{name}: {counted(len(records), 'failures sidecar record')} {without}"] if records else []
 
 
-class _Choice:
-    """The key of one side, as far as the side alone decides it."""
+def _own_key(side: Side) -> str | None:
+    """The key asked for, else the first candidate that every voting row of the side carries."""
+    if side.key is not None:
+        return side.key
+    on_rows = [name for name in TASK_KEY_CANDIDATES if name in side.columns and _all_main_rows_carry(side, name)]
+    voters = _voting_records(side)
+    on_all = [name for name in on_rows if all(_carries(side, name, row) for row in voters)]
+    if on_all:
+        return on_all[0]
+    # Common but for some failures sidecar records: the rows, if there are any, decide alone.
+    return on_rows[0] if on_rows and any(side.main_ranges()) else None
 
-    def __init__(self, side: Side) -> None:
-        self.key = side.key
-        self.has_voters = True
-        if side.key is not None:
-            return
-        has_rows = any(side.main_ranges())
-        voters = [row for row in side.sidecar_rows() if any(_carries(side, name, row) for name in TASK_KEY_CANDIDATES)]
-        self.has_voters = has_rows or bool(voters)
-        on_rows = [name for name in TASK_KEY_CANDIDATES if name in side.columns and _all_main_rows_carry(side, name)]
-        on_all = [name for name in on_rows if all(_carries(side, name, row) for row in voters)]
-        if on_all and self.has_voters:
-            self.key = on_all[0]
-        elif on_rows and has_rows:
-            # Common but for some sidecar records: the rows decide alone.
-            self.key = on_rows[0]
+
+def _has_voters(side: Side) -> bool:
+    return any(side.main_ranges()) or bool(_voting_records(side))
+
+
+def _voting_records(side: Side) -> list[int]:
+    """The failures sidecar records that name a task by some candidate."""
+    return [row for row in side.sidecar_rows() if any(_carries(side, name, row) for name in TASK_KEY_CANDIDATES)]
 
 
 def _carries(side: Side, key: str, row: int) -> bool:
@@ -114,10 +115,11 @@ def _by_fallback(old: Side, new: Side) -> Joined:
             return _noted(tried, warnings)
         first = first or tried
     if first is None:
-        lacking = old if _Choice(old).key is None else new
+        lacking = old if _own_key(old) is None else new
         also = f"; {warnings[0].sentence}" if warnings else ", nor a fallback that both sides share"
         attempts = f"tried {', '.join(TASK_KEY_CANDIDATES)}{also}"
-        raise CompareInputError(lacking.paths[0], f"no task id field found that each row carries (use --key): {attempts}")
+        what = f"no task id field found that each row carries (use --key): {attempts}"
+        raise CompareInputError(lacking.paths[0], what)
     return _noted(first, warnings)
 
 
