@@ -103,11 +103,12 @@ def _key_collapses_tasks(joined: Joined) -> Iterator[Warn]:
             labels[label] = max(labels.get(label, 0), number)
     if labels:
         tasks = sorted(labels)
+        keys = " or ".join(dict.fromkeys(f"`{side.key}`" for side, _ in _sides(joined)))
         largest = max(tasks, key=lambda label: labels[label])
         yield _warn(
             "key_collapses_tasks",
-            f"`{joined.new.key}` names a family of tasks: {largest} holds {labels[largest]} different tasks under one "
-            f"name; {_suggestion(joined)}",
+            f"{keys} names a family of tasks: {largest} holds {labels[largest]} different tasks under one name; "
+            f"{_suggestion(joined)}",
             tasks,
         )
 
@@ -144,8 +145,8 @@ def _suggestion(joined: Joined) -> str:
         return f"use `--key {better[0][0]}`, which joins {better[0][1]:,}"
     finer = [name for name in (*ID_FIELDS, TASK_INDEX, PROMPT) if _is_finer(joined, name)]
     if finer:
-        return f"name the task with `--key`, for example `{finer[0]}`"
-    return "name the task with `--key`"
+        return f"`{finer[0]}` tells them apart, but joins none"
+    return "no other key that both sides carry tells them apart, so name one with `--key`"
 
 
 def _is_finer(joined: Joined, name: str) -> bool:
