@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _TERMINATED = 143
 _HELP_WIDTH = 100
+_KEY_DEPTH = 50
 
 
 def entry() -> NoReturn:
@@ -120,7 +121,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _key(text: str) -> str:
-    if not all(text.split(".")):
+    names = text.split(".")
+    if not all(names) or len(names) > _KEY_DEPTH:
         message = f"{text!r} is no dotted field name"
         raise argparse.ArgumentTypeError(message)
     return text

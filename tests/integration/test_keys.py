@@ -339,3 +339,12 @@ def test_no_task_key_is_unreadable(
     assert "no task id field found" in done.err
     assert "--key" in done.err
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a\x01b", "é b", "__class__", "task_index", "1x"])
+@pytest.mark.parametrize("below", [(), ("z",)], ids=["itself", "below"])
+def test_a_key_may_have_any_name(name: str, below: tuple[str, ...], rollouts: Rollouts, summary: Summary) -> None:
+    rows = [{name: {"z": task} if below else task, "reward": 1} for task in ("s", "t")]
+    old, new = rollouts.write("old.jsonl", rows), rollouts.write("new.jsonl", reversed(rows))
+    result = summary(old, new, "--key", ".".join((name, *below)))
+    assert [(task["task"], task["category"]) for task in result["tasks"]] == [("s", "identical"), ("t", "identical")]

@@ -134,13 +134,18 @@ class RowReader:
             top, *below = key.split(".")
             self._depth = len(below)
             # A key below a field that is decoded anyway has no place in that type: it gets a decoder of its own.
-            apart = top in {field.encode_name for field in msgspec.structs.fields(kind)}
-            field = ("key_top", _nested(below), msgspec.field(name=top, default=None))
-            keyed = msgspec.defstruct("KeyedRow", [field], bases=None if apart else (kind,), gc=False)
-            if apart:
-                self._probe = msgspec.json.Decoder(keyed).decode
+            apart = top in kind.__struct_encode_fields__
+            try:
+                field = ("key_top", _nested(below), msgspec.field(name=top, default=None))
+                keyed = msgspec.defstruct("KeyedRow", [field], bases=None if apart else (kind,), gc=False)
+            except ValueError:
+                # A name that the fast decoder cannot take, such as one with a quote in it.
+                self._probe = _refuse
             else:
-                decoded = keyed
+                if apart:
+                    self._probe = msgspec.json.Decoder(keyed).decode
+                else:
+                    decoded = keyed
         self._decode: Callable[[Line], Any] = msgspec.json.Decoder(decoded).decode
 
     def read(self, file: LineFile) -> Iterator[RowBlock]:
@@ -191,6 +196,10 @@ class RowReader:
         return read
 
 
+def _refuse(_: Line) -> Any:
+    raise msgspec.DecodeError
+
+
 def _nested(below: list[str]) -> Any:
     """The type of a value whose field at the path `below` is wanted."""
     if not below:
@@ -220,11 +229,10 @@ def _whole(line: Line, path: str, number: int, rest: list[Line], following: Iter
 
 def _row_from(kind: type[Row], whole: dict[str, Any], path: str, number: int) -> Row:
     values: dict[str, Any] = {}
-    for field in msgspec.structs.fields(kind):
-        if field.encode_name in whole:
-            shape = _SHAPES.get(field.name)
-            value = whole[field.encode_name]
-            values[field.name] = shape(value) if shape is not None else value
+    for name, written in zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True):
+        if written in whole:
+            shape = _SHAPES.get(name)
+            values[name] = whole[written] if shape is None else shape(whole[written])
     try:
         values["reward"] = _reward(whole.get("reward"))
     except TypeError as fault:
