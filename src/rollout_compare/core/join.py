@@ -6,6 +6,8 @@ import json
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import le
 
 from rollout_compare.core.groups import NOBODY, Groups
 from rollout_compare.core.identity import ABSENT
@@ -157,12 +159,12 @@ class _Matcher:
             for ids, side in zip(self._ids, self._keyed, strict=True)
         ]
         first = [side.first[: len(self._texts)] for side in groups]
-        codes = [code for code, (old, new) in enumerate(zip(*first, strict=True)) if old or new]
+        codes = array("q", (code for code, (old, new) in enumerate(zip(*first, strict=True)) if old or new))
         return self._assembled(
             groups,
             [self._texts[code] for code in codes],
-            [code if first[0][code] else NOBODY for code in codes],
-            [code if first[1][code] else NOBODY for code in codes],
+            array("q", (code if first[0][code] else NOBODY for code in codes)),
+            array("q", (code if first[1][code] else NOBODY for code in codes)),
         )
 
     def _match_pairs(self) -> Match:
@@ -172,7 +174,7 @@ class _Matcher:
         groups = [Groups(row_groups[at], len(codes), self._keyed[at].anonymous_rows()) for at in (0, 1)]
         labels = _unclashed({pair: self._label(pair) for pair in codes}, self._texts)
         present = {pair: code for pair, code in codes.items() if code != ABSENT}
-        old, new = ([code if side.first[code] else NOBODY for code in present.values()] for side in groups)
+        old, new = (array("q", (code if side.first[code] else NOBODY for code in present.values())) for side in groups)
         found = self._assembled(groups, [labels[pair] for pair in present], old, new)
         found.keyed_by_taskset = True
         return found
@@ -218,7 +220,8 @@ class _Matcher:
                 places.append(((alone, task_id), NOBODY, task_id))
         own = self._tasksets[plain]
         labels = _unclashed(names, [*self._texts, self._texts[own[0]] if own else ""])
-        of_wide, of_plain = [code for _, code, _ in places], [task_id for _, _, task_id in places]
+        of_wide = array("q", (code for _, code, _ in places))
+        of_plain = array("q", (task_id for _, _, task_id in places))
         self._note_ambiguous(ambiguous, prefix)
         return self._assembled(
             [groups[0], groups[1]],
@@ -267,23 +270,19 @@ class _Matcher:
                 taken.add(chosen[0])
         return partners, ambiguous, by_id
 
-    def _assembled(self, groups: list[Groups], labels: list[str], old: list[int], new: list[int]) -> Match:
-        """The match of these tasks, given as three lists of equal length, and of what is anonymous."""
+    def _assembled(self, groups: list[Groups], labels: list[str], old: array[int], new: array[int]) -> Match:
+        """The match of these tasks, given as three columns of equal length, and of what is anonymous."""
         joined = len(labels) - old.count(NOBODY) - new.count(NOBODY)
         if any(len(side.first) > side.anonymous_from for side in groups):
             for label, old_group, new_group in self._anonymous(groups, set(labels)):
                 labels.append(label)
                 old.append(old_group)
                 new.append(new_group)
-        order = sorted(range(len(labels)), key=labels.__getitem__)
-        return Match(
-            groups[0],
-            groups[1],
-            list(map(labels.__getitem__, order)),
-            array("q", map(old.__getitem__, order)),
-            array("q", map(new.__getitem__, order)),
-            joined=joined,
-        )
+        if not all(map(le, labels, islice(labels, 1, None))):
+            order = sorted(range(len(labels)), key=labels.__getitem__)
+            labels = list(map(labels.__getitem__, order))
+            old, new = (array("q", map(column.__getitem__, order)) for column in (old, new))
+        return Match(groups[0], groups[1], labels, old, new, joined=joined)
 
     def _anonymous(self, groups: list[Groups], labels: set[str]) -> Iterator[tuple[str, int, int]]:
         number = 0
