@@ -20,8 +20,10 @@ class OutputError(Exception):
 def print_aside(text: str) -> None:
     """Write to standard error as UTF-8."""
     if sys.stderr is not None:
-        sys.stderr.buffer.write(text.encode("utf-8"))
-        sys.stderr.flush()
+        # Who cannot be told of a file must not lose the report for it.
+        with contextlib.suppress(OSError):
+            sys.stderr.buffer.write(text.encode("utf-8"))
+            sys.stderr.flush()
 
 
 def print_text(pieces: Iterable[str]) -> None:
@@ -78,7 +80,7 @@ class _File:
             opened = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         else:
             self._target = os.path.realpath(path)
-            self._part = os.path.join(os.path.dirname(self._target), f".rollout-compare-{os.getpid()}.part")
+            self._part = os.path.join(os.path.dirname(self._target), f".rollout-compare-{os.urandom(6).hex()}.part")
             opened = os.open(self._part, os.O_WRONLY | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL, 0o666)
             if mode is not None:
                 os.fchmod(opened, stat.S_IMODE(mode))

@@ -10,6 +10,7 @@ from rollout_compare.core.groups import NOBODY, Groups
 from rollout_compare.core.join import Match
 from rollout_compare.core.schema import (
     COUNT_NAMES,
+    FLIPS,
     REWARD_TOLERANCE,
     Category,
     SideName,
@@ -31,7 +32,7 @@ _IDENTICAL, _FLIPPED, _AGENT_ERROR, _MASKED, _MISSING, _IDENTICAL_WITH_ERROR = r
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """The mean of finite numbers, correctly rounded even next to the float limits; None for none."""
+    """The mean of finite numbers, exact to the last bit or two even next to the float limits; None for none."""
     if not values:
         return None
     if len(values) == 1:
@@ -111,7 +112,7 @@ class Tasks(Sequence[TaskComparison]):
         old, new = self.side_of(at, "old"), self.side_of(at, "new")
         category = _CATEGORIES[self._categories[at]]
         winner: SideName | None = None
-        if category in ("flipped", "flipped_agent_error") and old is not None and new is not None:
+        if category in FLIPS and old is not None and new is not None:
             winner = "old" if (old.counted_reward or 0.0) > (new.counted_reward or 0.0) else "new"
         return TaskComparison(self._match.labels[at], category, winner, old, new)
 

@@ -25,7 +25,7 @@ def explain(line: bytes, number: int, fault: Exception, rest_is_blank: Callable[
     if foreign is not None:
         return foreign
     if line.startswith(BOM):
-        return "not JSON: a byte order mark in the middle of the file (several files put together?)"
+        return "not JSON: a byte order mark that is not at the start of the file (several files put together?)"
     if b"\0" in line:
         return "not JSON: the line holds NUL bytes (a disk that was full, or a write cut off?)"
     if not isinstance(fault, json.JSONDecodeError):

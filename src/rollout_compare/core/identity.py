@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import math
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rollout_compare.core.ids import LARGE, IdKey, id_of
 from rollout_compare.core.prompt import Fingerprints
-from rollout_compare.core.rows import Row, TaskId, VerifierMetadata
-
-IdKey = str | int | float
-"""An id as it is interned: numbers stay numbers, so that `1` and `"1"` can be told apart; see `text_of`."""
+from rollout_compare.core.rows import Row, VerifierMetadata
 
 ABSENT = 0
 
@@ -49,46 +45,6 @@ class Names(dict[IdKey | None, int]):
         return codes
 
 
-def text_of(value: IdKey) -> str:
-    """The text by which an id is compared: an integral float reads as its integer."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
-
-
-def id_of(value: Any) -> tuple[IdKey | None, IdKey | None]:
-    """The (taskset, id) that a row's value stands for; (None, None) when the value is absent.
-
-    An object is {taskset, task_id}, `id` standing in for `task_id`; one that has neither is its canonical JSON.
-    """
-    if isinstance(value, TaskId):
-        return _taskset(value.taskset), _plain(value.id if value.task_id is None else value.task_id)
-    if isinstance(value, dict):
-        task_id = value.get("task_id")
-        if task_id is None:
-            task_id = value.get("id")
-        if task_id is None:
-            return None, json.dumps(value, sort_keys=True)
-        return _taskset(value.get("taskset")), _plain(task_id)
-    return None, _plain(value)
-
-
-def _taskset(value: Any) -> IdKey | None:
-    if value is None or value in ("", [], {}):
-        return None
-    return _plain(value)
-
-
-def _plain(value: Any) -> IdKey | None:
-    if value is None or type(value) in (str, int):
-        return value  # type: ignore[no-any-return]
-    if isinstance(value, dict):
-        return json.dumps(value, sort_keys=True)
-    if type(value) is float and math.isfinite(value):
-        return value
-    return str(value)
-
-
 @dataclass(slots=True)
 class IdColumn:
     """One id field over all rows of a side: a code per row (0 = absent) and, for objects, its taskset's code."""
@@ -99,7 +55,7 @@ class IdColumn:
     def extend(self, values: Sequence[Any], names: Names) -> None:
         """Append one value per row."""
         kinds = set(map(type, values))
-        if kinds <= {str, int, type(None)}:
+        if kinds <= {str, type(None)} or (kinds <= {str, int, type(None)} and _are_small(values)):
             self.ids.extend(names.codes(values))
             tasksets = None
         else:
@@ -123,6 +79,11 @@ class IdColumn:
         if self.tasksets is None:
             self.tasksets = array("I")
         self.tasksets.extend(_zeros(rows - len(self.tasksets)))
+
+
+def _are_small(values: Sequence[Any]) -> bool:
+    numbers = [value for value in values if isinstance(value, int)]
+    return min(numbers) > -LARGE and max(numbers) < LARGE
 
 
 def _zeros(number: int) -> array[int]:

@@ -42,7 +42,10 @@ def find_shards(paths: Sequence[str]) -> list[ShardFiles]:
     """
     found: dict[tuple[int, int], str] = {}
     for path in sorted({file for given in paths for file in _expand(given)}):
-        status = os.stat(path)
+        try:
+            status = os.stat(path)
+        except OSError as fault:
+            raise CompareInputError(path, f"cannot be read: {fault.strerror}") from None
         found.setdefault((status.st_dev, status.st_ino), path)
     listings: dict[str, list[str]] = {}
     return [

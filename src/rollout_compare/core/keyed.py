@@ -6,7 +6,8 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rollout_compare.core.identity import ABSENT, Names, text_of
+from rollout_compare.core.identity import ABSENT, Names
+from rollout_compare.core.ids import text_of
 from rollout_compare.core.side import NO_INDEX, KeyCode, Shard, Side
 
 
@@ -40,9 +41,10 @@ def keyed(side: Side, key: str) -> Keyed:
     by_text = _numbers_as_text(side.names)
     mixed: list[str] = []
     if by_text is not None:
-        used = set(ids)
         texts = list(side.names)
-        mixed = [str(texts[by_text[code]]) for code in sorted(used) if by_text[code] != code and by_text[code] in used]
+        used = set(zip(tasksets if tasksets is not None else bytes(4 * len(ids)), ids, strict=False))
+        both = [by_text[code] for taskset, code in used if by_text[code] != code and (taskset, by_text[code]) in used]
+        mixed = sorted({str(texts[code]) for code in both})
         ids = array("I", map(by_text.__getitem__, ids))
         tasksets = None if tasksets is None else array("I", map(by_text.__getitem__, tasksets))
     placed = Keyed(side, key, ids, tasksets, mixed)

@@ -67,9 +67,11 @@ def _own_key(side: Side) -> str | None:
         return side.key
     on_rows = [name for name in TASK_KEY_CANDIDATES if name in side.columns and _all_main_rows_carry(side, name)]
     voters = _voting_records(side)
-    on_all = [name for name in on_rows if all(_carries(side, name, row) for row in voters)]
-    if on_all:
-        return on_all[0]
+    for name in on_rows:
+        lacking = [row for row in voters if not _carries(side, name, row)]
+        # A record that its task index places needs no key of its own.
+        if not lacking or ABSENT not in map(keyed(side, name).ids.__getitem__, lacking):
+            return name
     # Common but for some failures sidecar records: the rows, if there are any, decide alone.
     return on_rows[0] if on_rows and any(side.main_ranges()) else None
 
@@ -197,7 +199,7 @@ def index_contradictions(joined: Joined) -> list[str]:
                 {ids[row] for row in side_rows} - {ABSENT}
                 for ids, side_rows in zip((old_ids, new_ids), rows, strict=True)
             ]
-            if said[0] and said[1] and not said[0] & said[1]:
+            if said[0] and said[1] and said[0] != said[1]:
                 contradicted.append(found.labels[at])
                 break
     return contradicted

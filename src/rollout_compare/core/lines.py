@@ -24,6 +24,8 @@ BOM = b"\xef\xbb\xbf"
 _MAGIC: dict[Packing, bytes] = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 _SUFFIX: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd"}
 _COPY_BELOW = 16 << 10
+_READ_LIMIT = 4 << 20
+_KEPT_BUFFER = 4 << 20
 _STARTS_OF_TEXT = b"{ \t\r\n[\xef\xff\xfe<v"
 
 
@@ -73,17 +75,17 @@ class LineFile:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes read from disk, packed as they lie there."""
+        """Size of the file as it lies on disk, packed or not; of a pipe, the bytes that came out of it unpacked."""
         return self.origin.size if not self.origin.is_pipe else self._pipe_bytes
 
     _pipe_bytes = 0
 
     def blocks(self) -> Iterator[Block]:
-        """All lines in order, in blocks of about 1 MiB; a longer line is a block of its own."""
+        """All lines in order, in blocks of about BLOCK bytes, or of one longer line and what was read with it."""
         buffer = bytearray(BLOCK)
         filled = offset = 0
         number = 1
-        while got := self._read_into(memoryview(buffer)[filled:]):
+        while got := self._read_into(memoryview(buffer)[filled : filled + min(max(BLOCK, filled), _READ_LIMIT)]):
             end = buffer.rfind(b"\n", filled, filled + got) + 1
             filled += got
             if end:
@@ -93,7 +95,11 @@ class LineFile:
                 offset += end
                 del lines
                 filled -= end
-                buffer[:filled] = buffer[end : end + filled]
+                rest = buffer[end : end + filled]
+                if len(buffer) > _KEPT_BUFFER and filled < BLOCK:
+                    # The room that one very long line took is not left to many short ones.
+                    buffer = bytearray(BLOCK)
+                buffer[:filled] = rest
             elif filled == len(buffer):
                 buffer = self._grown(buffer, number)
         if filled:
@@ -214,12 +220,17 @@ def read_rows(origin: Origin, spans: list[tuple[int, int]]) -> Iterator[bytes]:
             return
         source = _unpacked(disk, origin.packing)
         at = 0
-        for offset, length in spans:
-            while at < offset:
-                at += len(source.read(min(BLOCK, offset - at))) or _ended()
-            row = source.read(length)
-            at += len(row)
-            yield _without_mark(row, offset)
+        try:
+            for offset, length in spans:
+                while at < offset:
+                    at += len(source.read(min(BLOCK, offset - at))) or _ended()
+                row = bytearray()
+                while len(row) < length:
+                    row += source.read(length - len(row)) or bytes(_ended())
+                at += length
+                yield _without_mark(bytes(row), offset)
+        except BrokenPackingError:
+            _ended()
 
 
 def _without_mark(row: bytes, offset: int) -> bytes:
@@ -227,5 +238,5 @@ def _without_mark(row: bytes, offset: int) -> bytes:
 
 
 def _ended() -> int:
-    message = "the input is shorter than when it was compared"
+    message = "the input changed while it was compared"
     raise InputChangedError(message)

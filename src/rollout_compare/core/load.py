@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from rollout_compare.core.errors import CompareInputError
-from rollout_compare.core.identity import IdColumn, Names, id_of, id_values, text_of
+from rollout_compare.core.identity import IdColumn, Names, id_values
+from rollout_compare.core.ids import id_of, text_of
 from rollout_compare.core.inputs import ShardFiles, find_shards
 from rollout_compare.core.lines import LineFile, Progress
 from rollout_compare.core.prompt import NO_PROMPT
@@ -20,6 +21,7 @@ from rollout_compare.core.sidecar import Attempt, Record, standing_records
 from rollout_compare.core.signals import (
     SILENT,
     Signals,
+    as_measured,
     failure_class_of,
     signals_of,
     signals_of_failure,
@@ -146,11 +148,9 @@ class _Loader:
         side.rollout_index.extend(self._indices([row.rollout_index for row in rows]))
 
     def _indices(self, values: list[Any]) -> array[int]:
-        try:
-            indices = array("q", values)
-        except (TypeError, OverflowError):
-            return array("q", map(self._index, values))
-        return indices if min(indices) >= 0 else array("q", map(self._index, values))
+        if set(map(type, values)) == {int} and min(values) >= 0 and max(values) < _LARGEST_INDEX:
+            return array("q", values)
+        return array("q", map(self._index, values))
 
     def _index(self, value: Any) -> int:
         if value is None:
@@ -192,10 +192,10 @@ class _Loader:
             for block in self._records.read(file):
                 keys = block.keys or [None] * len(block.rows)
                 for row, key, offset, length in zip(block.rows, keys, block.offsets, block.lengths, strict=True):
-                    record = Record(row, key, self._attempt(row), self._prompt_of(row), offset, length)
-                    # The raw input points into the reading buffer.
-                    row.responses_create_params = _without_input(row)
-                    records.append(record)
+                    records.append(Record(row, key, self._attempt(row), self._prompt_of(row), offset, length))
+                    records[-1].failure_class = failure_class_of(row)
+                    records[-1].said = signals_of_failure(row)
+                    _let_go(row)
         if self._run_ids and len(self._run_ids) < _KEPT_RUN_IDS:
             run_ids = [str(record.row.run_id) for record in records if record.row.run_id is not None]
             shard.tally.of_another_run = sum(run_id not in self._run_ids for run_id in run_ids)
@@ -217,7 +217,8 @@ class _Loader:
         return {
             side.task_index[row]
             for row in range(shard.main_stop, shard.stop)
-            if side.task_index[row] != NO_INDEX and not (columns and all(column.ids[row] for column in columns))
+            if side.task_index[row] != NO_INDEX
+            and not (columns and all(column.ids[row] for column in columns) and side.prompts[row] != NO_PROMPT)
         }
 
     def _attempt(self, row: Row) -> Attempt | None:
@@ -237,15 +238,15 @@ class _Loader:
         if not standing:
             return
         rows = [record.row for record in standing]
-        for row in rows:
-            failure_class = failure_class_of(row)
-            counts = failure_class in self._count_as_zero
-            reward = _NAN if row.reward is None or not math.isfinite(row.reward) else row.reward
-            if counts:
-                side.zeroed[len(side.rewards)] = reward, signals_of_failure(row, counts=False)
-                side.counted_as_zero[failure_class] = side.counted_as_zero.get(failure_class, 0) + 1
-            side.rewards.append(0.0 if counts else reward)
-            side.signals.append(self._code(signals_of_failure(row, counts=counts)))
+        for record in standing:
+            reward = _NAN if record.row.reward is None or not math.isfinite(record.row.reward) else record.row.reward
+            said = record.said
+            if record.failure_class in self._count_as_zero:
+                side.zeroed[len(side.rewards)] = reward, said
+                side.counted_as_zero[record.failure_class] = side.counted_as_zero.get(record.failure_class, 0) + 1
+                reward, said = 0.0, as_measured(said, record.failure_class, record.row)
+            side.rewards.append(reward)
+            side.signals.append(self._code(said))
         self._add_places([record.offset for record in standing], [record.length for record in standing])
         self._add_identities(rows, [record.key for record in standing])
         side.prompts.extend(record.prompt for record in standing)
@@ -280,9 +281,11 @@ class _Loader:
             yield PROMPT, f"{prompt:016x}"
 
 
-def _without_input(row: Row) -> CreateParams | None:
+def _let_go(row: SidecarRow) -> None:
+    """Drop what a record's signals were made of: it may be long, and its raw input points into the reading buffer."""
+    row.error = row.failure_message = row.failure_class = row.response = None
     params = row.responses_create_params
-    return None if params is None else CreateParams(metadata=params.metadata)
+    row.responses_create_params = None if params is None else CreateParams(metadata=params.metadata)
 
 
 def _some_name(row: Row) -> str | None:

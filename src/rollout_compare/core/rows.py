@@ -16,26 +16,10 @@ import msgspec
 
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.faults import explain
+from rollout_compare.core.ids import Id, TaskId, id_of, text_of
 from rollout_compare.core.json_line import field_of, is_blank, loads
 from rollout_compare.core.lines import BOM, Block, Line, LineFile
 from rollout_compare.core.schema import TASK_KEY_CANDIDATES
-
-Id = str | int | float | None
-"""A task id as most rows write it; other shapes come through the standard library's decoder."""
-
-
-class TaskId(msgspec.Struct, gc=False):
-    """The object form of `_ng_task_id`, when it names a task."""
-
-    taskset: Id = None
-    task_id: Id = None
-    id: Id = None
-
-    def __post_init__(self) -> None:
-        if self.task_id is None and self.id is None:
-            # The whole object is the id then, which only the standard library's decoder keeps.
-            message = "an object that names no task"
-            raise ValueError(message)
 
 
 class VerifierMetadata(msgspec.Struct, gc=False):
@@ -213,7 +197,7 @@ def _whole(line: Line, path: str, number: int, rest: list[Line], following: Iter
     # A byte order mark is one only at the start of the file.
     raw = bytes(line).removeprefix(BOM) if number == 1 else bytes(line)
 
-    def restis_blank() -> bool:
+    def rest_is_blank() -> bool:
         return all(map(is_blank, rest)) and all(is_blank(later) for block in following for later in block.lines)
 
     try:
@@ -221,7 +205,7 @@ def _whole(line: Line, path: str, number: int, rest: list[Line], following: Iter
     except (ValueError, RecursionError) as fault:
         if is_blank(raw):
             return None
-        raise CompareInputError(path, explain(raw, number, fault, restis_blank), line=number) from None
+        raise CompareInputError(path, explain(raw, number, fault, rest_is_blank), line=number) from None
     if not isinstance(value, dict):
         raise CompareInputError(path, f"{_kind_of(value)}, not a JSON object", line=number)
     return value
@@ -260,11 +244,9 @@ def _kind_of(value: Any) -> str:
 def task_label(whole: dict[str, Any]) -> str | None:
     """The best name for the task of a row that is at fault, before any key is known."""
     for path in TASK_KEY_CANDIDATES:
-        value = field_of(whole, path)
-        if isinstance(value, dict):
-            value = value.get("task_id", value.get("id"))
-        if value is not None:
-            return str(value)
+        _, task_id = id_of(field_of(whole, path))
+        if task_id is not None:
+            return text_of(task_id)
     return None
 
 

@@ -55,6 +55,8 @@ FALLBACK_ID_FIELDS = (
 FALLBACK_KEYS = (*FALLBACK_ID_FIELDS, TASK_INDEX, PROMPT)
 """Rungs tried, in this order, only when a side has no candidate key. `prompt` is a fingerprint, no field."""
 
+FLIPS: tuple[Category, Category] = ("flipped", "flipped_agent_error")
+
 ID_FIELDS = TASK_KEY_CANDIDATES + FALLBACK_ID_FIELDS
 
 EMBEDDED_VERIFIER_FIELDS = ("test_output", "verifier_stdout", "verifier_output")

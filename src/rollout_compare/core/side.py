@@ -7,7 +7,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rollout_compare.core.identity import ABSENT, IdColumn, Names, text_of
+from rollout_compare.core.identity import ABSENT, IdColumn, Names
+from rollout_compare.core.ids import text_of
 from rollout_compare.core.inputs import ShardFiles
 from rollout_compare.core.lines import Origin
 from rollout_compare.core.schema import ID_FIELDS, PROMPT, TASK_INDEX

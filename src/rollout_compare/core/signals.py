@@ -34,14 +34,19 @@ def signals_of(row: Row) -> Signals:
     return Signals(masked, _agent_error(row), measured)
 
 
-def signals_of_failure(record: SidecarRow, *, counts: bool) -> Signals:
-    """The signals of a failures sidecar record that stands: masked, or a measured failure when it `counts`."""
-    failure_class = failure_class_of(record)
-    kind = failure_class if record.failure_kind is msgspec.UNSET else record.failure_kind
+def signals_of_failure(record: SidecarRow) -> Signals:
+    """The signals of a failures sidecar record that stands: it is masked."""
+    kind = failure_class_of(record) if record.failure_kind is msgspec.UNSET else record.failure_kind
     message = _label(record.failure_message) if record.failure_message else None
-    if counts:
-        return Signals(None, _agent_error(record), _label(kind or failure_class), message)
     return Signals(_mask_sample(kind), _agent_error(record), None, message)
+
+
+def as_measured(said: Signals, failure_class: str, record: SidecarRow) -> Signals:
+    """The signals of a record that counts as reward 0 instead: a measured failure."""
+    kind = record.failure_kind
+    return said._replace(
+        masked=None, failure_kind=_label(kind) if kind is not msgspec.UNSET and kind else failure_class
+    )
 
 
 def failure_class_of(record: SidecarRow) -> str:

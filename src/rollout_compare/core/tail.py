@@ -12,19 +12,24 @@ WINDOW = 1 << 20
 """How much of the end of an output is looked at, in bytes: what progress lines overwrite is not shown."""
 
 _CUT = "…"
-# What moves or erases on a terminal: a line end, a return, and the control sequences for cursor up and erasing.
-_MOVES = re.compile(r"(\r?\n|\r|\x1b\[\d*(?:;\d*)?[AFJK])")
+# Line ends, returns and control sequences; of the latter only cursor up and erasing leave a trace in what is shown.
+_CONTROL = re.compile(r"(\r?\n|\r|\x1b\[[0-?]*[ -/]*[@-~])")
+_MOVES = re.compile(r"\x1b\[(\d{0,4})(?:;\d*)?([AFJK])")
 
 
 def tail_of(text: str, lines: int, *, whole: bool = True) -> list[str]:
     """The last `lines` lines of `text`: overwritten and redrawn lines in their last state, long ones cut.
 
-    `whole` says that `text` starts where the output does. Colours and other control characters are still in
-    what is returned; whoever shows it makes them harmless.
+    `whole` says that `text` starts where the output does. Control sequences of a terminal are carried out or dropped;
+    other control characters are still in what is returned, and whoever shows it makes them harmless.
     """
     if lines <= 0:
         return []
-    drawn = _drawn(text)
+    if "\r" in text or "\x1b" in text:
+        drawn = _drawn(text)
+    else:
+        drawn = text.rstrip("\n").rsplit("\n", lines)
+        whole = whole or len(drawn) > lines
     while drawn and not drawn[-1]:
         drawn.pop()
     first_is_part = not whole and len(drawn) > 0
@@ -47,32 +52,34 @@ def _cut(line: str, *, at_start: bool) -> str:
 
 def _drawn(text: str) -> list[str]:
     """The lines after all returns, cursor moves and erasures; text overwrites a line as a whole."""
-    lines = [""]
+    lines: list[list[str]] = [[]]
     at = 0
     overwrite = False
-    for piece in _MOVES.split(text):
+    for piece in _CONTROL.split(text):
         if piece in ("\n", "\r\n"):
             at += 1
             overwrite = True
             if at == len(lines):
-                lines.append("")
+                lines.append([])
         elif piece == "\r":
             overwrite = True
-        elif _MOVES.fullmatch(piece):
-            at, overwrite = _moved(lines, at, piece, overwrite=overwrite)
+        elif piece.startswith("\x1b["):
+            move = _MOVES.fullmatch(piece)
+            if move is not None:
+                at, overwrite = _moved(lines, at, int(move[1] or 0), move[2], overwrite=overwrite)
         elif piece:
-            lines[at] = piece if overwrite else lines[at] + piece
+            if overwrite:
+                lines[at] = []
+            lines[at].append(piece)
             overwrite = False
-    return lines
+    return ["".join(pieces) for pieces in lines]
 
 
-def _moved(lines: list[str], at: int, sequence: str, *, overwrite: bool) -> tuple[int, bool]:
-    numbers, command = sequence[2:-1], sequence[-1]
-    number = int(numbers.partition(";")[0] or 0) if len(numbers) < 10 else 0
+def _moved(lines: list[list[str]], at: int, number: int, command: str, *, overwrite: bool) -> tuple[int, bool]:
     if command in "AF":
         return max(0, at - max(1, number)), True
     if command == "J":
         del lines[at + 1 :]
     if overwrite or number == 2:
-        lines[at] = ""
+        lines[at] = []
     return at, overwrite

@@ -224,8 +224,9 @@ def _masking_differs(tasks: Tasks) -> Iterator[Warn]:
 
 
 def _no_rewards(side: Side, name: SideName) -> Iterator[Warn]:
-    rows = sum(map(len, side.main_ranges()))
-    if rows and all(map(math.isnan, side.rewards)):
+    ranges = side.main_ranges()
+    rows = sum(map(len, ranges))
+    if rows and all(math.isnan(side.rewards[row]) for own in ranges for row in own):
         alike = _fields_like_a_reward(side)
         hint = f"; fields that look like one: {', '.join(f'`{field}`' for field in alike)}" if alike else ""
         yield Warn("no_rewards", f"no row of the {name} side has a reward{hint}", rows)

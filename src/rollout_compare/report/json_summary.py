@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from rollout_compare.core.compare import Comparison
+from rollout_compare.core.schema import FLIPS
 from rollout_compare.core.side import Side
 from rollout_compare.core.verifier_output import VerifierOutputs
 from rollout_compare.version import VERSION
 
 SCHEMA_VERSION = 1
-_FLIPS = ("flipped", "flipped_agent_error")
 
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
@@ -40,7 +40,7 @@ def json_summary(comparison: Comparison, outputs: VerifierOutputs) -> Iterator[s
             "winner": task.winner,
             "old": task.old,
             "new": task.new,
-            "verifier_output": _source(outputs, at) if task.category in _FLIPS else None,
+            "verifier_output": _source(outputs, at) if task.category in FLIPS else None,
         }
         yield separator + _encoded(entry)
         separator = ",\n"

@@ -27,6 +27,8 @@ def label(text: str) -> str:
 
 def log_line(text: str) -> str:
     """A line of a log: terminal sequences are dropped, tabs widened, other harmful characters written as escapes."""
+    if text.isascii() and text.isprintable():
+        return text
     return label(_SEQUENCES.sub("", text).replace("\t", _TAB))
 
 
