@@ -72,6 +72,7 @@ def _report(arguments: argparse.Namespace) -> int:
     old_paths, new_paths = _inputs(arguments)
     inputs = [path for files in find_shards(old_paths) + find_shards(new_paths) for path in files.all()]
     to_stdout = arguments.json is not None and (arguments.json == _STDOUT or is_standard_output(arguments.json))
+    prints_text = not to_stdout and arguments.format == "text"
     to_file = None if to_stdout else arguments.json
     with whole_file(to_file, inputs) if to_file is not None else contextlib.nullcontext() as json_file:
         names = Names()
@@ -93,17 +94,17 @@ def _report(arguments: argparse.Namespace) -> int:
             new_roots=arguments.new_logs_root,
             working_directory=".",
             fields=arguments.verifier_field,
-            tail=arguments.tail,
+            tail=arguments.tail if prints_text else 0,
             allow_absolute=arguments.allow_absolute_logs,
         )
         outputs = VerifierOutputs(comparison, search)
         if json_file is not None:
             json_file.write(json_summary(comparison, outputs))
             print_aside(f"wrote {label(arguments.json)}\n")
-    if to_stdout or arguments.format == "json":
-        print_text(json_summary(comparison, outputs))
-    else:
+    if prints_text:
         print_text(f"{line}\n" for line in text_report(comparison, outputs))
+    else:
+        print_text(json_summary(comparison, outputs))
     return _REPORT
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import le
+from typing import Any
 
 from rollout_compare.core.groups import NOBODY, Groups
 from rollout_compare.core.identity import ABSENT
@@ -296,14 +297,17 @@ class _Matcher:
 
 def _unclashed(labels: dict[Pair, str], texts: list[str]) -> dict[Pair, str]:
     """The labels, those that several tasks share replaced by the JSON of their (taskset, id) pair."""
-    named_by: dict[str, list[Pair]] = {}
-    for pair, label in labels.items():
-        named_by.setdefault(label, []).append(pair)
-    clashing = [pair for pairs in named_by.values() if len(pairs) > 1 for pair in pairs]
-    if not clashing:
-        return labels
     distinct = dict(labels)
-    for pair in clashing:
-        taskset, task_id = (texts[code] if code != ABSENT else None for code in pair)
-        distinct[pair] = json.dumps([taskset or None, task_id])
-    return distinct
+    shown: dict[Pair, list[Any]] = {}
+    while True:
+        named_by: dict[str, list[Pair]] = {}
+        for pair, label in distinct.items():
+            named_by.setdefault(label, []).append(pair)
+        clashing = [pair for pairs in named_by.values() if len(pairs) > 1 for pair in pairs]
+        if not clashing:
+            return distinct
+        for pair in clashing:
+            taskset, task_id = (texts[code] if code != ABSENT else None for code in pair)
+            # Where even that is another task's label, it is wrapped once more.
+            shown[pair] = [shown[pair]] if pair in shown else [taskset or None, task_id]
+            distinct[pair] = json.dumps(shown[pair])

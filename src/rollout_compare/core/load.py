@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from array import array
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 from rollout_compare.core.errors import CompareInputError
@@ -65,7 +67,7 @@ class _Loader:
         self._count_as_zero = frozenset(count_as_zero)
         self._progress = progress
         self._codes: dict[Signals, int] = {SILENT: 0}
-        built_in = (*ID_FIELDS, TASK_INDEX, PROMPT)
+        built_in = (*ID_FIELDS, TASK_INDEX)
         self._extra_key = side.key if side.key not in built_in else None
         self._rows = RowReader(Row, self._extra_key)
         self._piped_rows = RowReader(PipedRow, self._extra_key)
@@ -73,6 +75,7 @@ class _Loader:
         self._run_ids: set[str] = set()
 
     def read_shard(self, files: ShardFiles) -> None:
+        """Read one shard with its failures sidecar."""
         side = self.side
         start = len(side)
         self._run_ids = set()
@@ -81,7 +84,8 @@ class _Loader:
             for block in (self._piped_rows if is_pipe else self._rows).read(file):
                 if is_pipe:
                     self._keep_logs_dirs(block.rows)
-                self._add_rows(block, file.path)
+                with _told_of_depth(block, file.path):
+                    self._add_rows(block, file.path)
             origin = file.origin
             side.bytes += file.bytes_read
         shard = Shard(files, origin, None, start, len(side), len(side))
@@ -136,7 +140,7 @@ class _Loader:
         side = self.side
         before = len(side.rewards) - len(rows)
         carried = dict(id_values(rows))
-        if self._extra_key is not None:
+        if self._extra_key is not None and not (self._extra_key == PROMPT and self._prompt_is_fingerprint(keys)):
             carried[self._extra_key] = keys
         for name, values in carried.items():
             column = side.columns.setdefault(name, IdColumn())
@@ -146,6 +150,12 @@ class _Loader:
             column.pad(len(side.rewards))
         side.task_index.extend(self._indices([row.task_index for row in rows]))
         side.rollout_index.extend(self._indices([row.rollout_index for row in rows]))
+
+    def _prompt_is_fingerprint(self, values: list[Any]) -> bool:
+        """Whether the key `prompt` is the fingerprint, as it is unless the first row has a field of that name."""
+        if len(self.side.rewards) == len(values):
+            return values[0] is None
+        return PROMPT not in self.side.columns
 
     def _indices(self, values: list[Any]) -> array[int]:
         if set(map(type, values)) == {int} and min(values) >= 0 and max(values) < _LARGEST_INDEX:
@@ -171,7 +181,7 @@ class _Loader:
     def _require_key(self, key: str, first: int, block: RowBlock, path: str) -> None:
         if key == TASK_INDEX:
             lacking = [at for at, index in enumerate(self.side.task_index[first:]) if index == NO_INDEX]
-        elif key == PROMPT:
+        elif key == PROMPT and PROMPT not in self.side.columns:
             lacking = [at for at, prompt in enumerate(self.side.prompts[first:]) if prompt == NO_PROMPT]
         else:
             column = self.side.columns.get(key)
@@ -180,8 +190,8 @@ class _Loader:
         if lacking:
             at = lacking[0]
             what = f"the row has no key field `{key}`"
-            if key == PROMPT:
-                what = "the row has no prompt in `responses_create_params.input`, of which `prompt` is the fingerprint"
+            if key == PROMPT and PROMPT not in self.side.columns:
+                what = "the row has no field `prompt`, nor a prompt in `responses_create_params.input`"
             raise CompareInputError(path, what, line=block.numbers[at], task=_some_name(block.rows[at]))
 
     def _read_sidecar(self, path: str, shard: Shard) -> None:
@@ -190,14 +200,10 @@ class _Loader:
         with LineFile(path, self._progress) as file:
             shard.sidecar_origin = file.origin
             for block in self._records.read(file):
-                keys = block.keys or [None] * len(block.rows)
-                for row, key, offset, length in zip(block.rows, keys, block.offsets, block.lengths, strict=True):
-                    records.append(Record(row, key, self._attempt(row), self._prompt_of(row), offset, length))
-                    records[-1].failure_class = failure_class_of(row)
-                    records[-1].said = signals_of_failure(row)
-                    _let_go(row)
+                with _told_of_depth(block, path):
+                    records += map(self._record, block.rows, block.keys or repeat(None), block.offsets, block.lengths)
         if self._run_ids and len(self._run_ids) < _KEPT_RUN_IDS:
-            run_ids = [str(record.row.run_id) for record in records if record.row.run_id is not None]
+            run_ids = [record.run_id for record in records if record.run_id is not None]
             shard.tally.of_another_run = sum(run_id not in self._run_ids for run_id in run_ids)
         wanted = {record.attempt for record in records if record.attempt is not None}
         standing = standing_records(records, self._scored(shard, wanted), shard.tally)
@@ -206,6 +212,26 @@ class _Loader:
         indices = self._indices_in_doubt(shard)
         if indices and shard.files.materialized is not None:
             shard.indexed = self._materialized(shard.files.materialized, indices)
+
+    def _record(self, row: SidecarRow, key: object, offset: int, length: int) -> Record:
+        # Whatever names a task is tried here, while the line is known.
+        for _, (value,) in id_values([row]):
+            id_of(value)
+        id_of(key)
+        run_id = None if row.run_id is None else str(row.run_id)
+        record = Record(
+            row,
+            key,
+            self._attempt(row),
+            self._prompt_of(row),
+            offset,
+            length,
+            failure_class_of(row),
+            signals_of_failure(row),
+            run_id,
+        )
+        _let_go(row)
+        return record
 
     def _indices_in_doubt(self, shard: Shard) -> set[int]:
         """The task indices of sidecar records that may lack the side's key, whichever that will be."""
@@ -279,6 +305,30 @@ class _Loader:
         prompt = self._prompt_of(row)
         if prompt != NO_PROMPT:
             yield PROMPT, f"{prompt:016x}"
+
+
+@contextlib.contextmanager
+def _told_of_depth(block: RowBlock, path: str) -> Iterator[None]:
+    """Turns ids nested too deeply to have a text into unreadable input, with the line where that is certain."""
+    try:
+        yield
+    except RecursionError:
+        number = (
+            block.numbers[0]
+            if len(block.rows) == 1
+            else next((number for number, row in zip(block.numbers, block.rows, strict=True) if _is_deep(row)), None)
+        )
+        raise CompareInputError(path, "JSON nested too deeply", line=number) from None
+
+
+def _is_deep(row: Row) -> bool:
+    try:
+        for value in (row.run_id, row.task_index, row.rollout_index, *(values[0] for _, values in id_values([row]))):
+            id_of(value)
+            str(value)
+    except RecursionError:
+        return True
+    return False
 
 
 def _let_go(row: SidecarRow) -> None:

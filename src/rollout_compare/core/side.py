@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
 from rollout_compare.core.identity import ABSENT, IdColumn, Names
 from rollout_compare.core.ids import text_of
@@ -16,6 +17,8 @@ from rollout_compare.core.sidecar import SidecarTally
 from rollout_compare.core.signals import SILENT, Signals
 
 NO_INDEX = -1
+_DIGESTED = 1000
+"""How many values enter the digest at once."""
 KeyCode = tuple[int, int]
 """(taskset, id) as codes of the side's names; a taskset of 0 is none."""
 
@@ -101,7 +104,7 @@ class Side:
         """The codes of a key over all rows; a fresh, absent column when no row carries it."""
         if key == TASK_INDEX:
             return IdColumn(array("I", map(self._index_name, self.task_index)))
-        if key == PROMPT:
+        if key == PROMPT and PROMPT not in self.columns:
             return IdColumn(array("I", map(self._prompt_name, self.prompts)))
         if key in self.columns:
             return self.columns[key]
@@ -129,7 +132,9 @@ class Side:
 
         def add(name: str, values: Iterable[str]) -> None:
             sha.update(f"\n{name}\n".encode())
-            sha.update("\0".join(values).encode("utf-8", "surrogatepass"))
+            values = iter(values)
+            while piece := list(islice(values, _DIGESTED)):
+                sha.update("".join([f"{value}\0" for value in piece]).encode("utf-8", "surrogatepass"))
 
         for name in sorted(set(self.columns) & set(ID_FIELDS)):
             column = self.columns[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rollout_compare.core.rows import SidecarRow
-from rollout_compare.core.signals import SILENT, Signals
+from rollout_compare.core.signals import Signals
 
 Attempt = tuple[int, int]
 """Codes of a record's task index and rollout index; a negative one of -1 is absent."""
@@ -21,9 +21,10 @@ class Record:
     prompt: int
     offset: int
     length: int
-    failure_class: str = ""
-    said: Signals = SILENT
+    failure_class: str
+    said: Signals
     """What the record says when it is masked."""
+    run_id: str | None
 
 
 @dataclass(slots=True)

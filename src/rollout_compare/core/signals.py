@@ -43,10 +43,9 @@ def signals_of_failure(record: SidecarRow) -> Signals:
 
 def as_measured(said: Signals, failure_class: str, record: SidecarRow) -> Signals:
     """The signals of a record that counts as reward 0 instead: a measured failure."""
-    kind = record.failure_kind
-    return said._replace(
-        masked=None, failure_kind=_label(kind) if kind is not msgspec.UNSET and kind else failure_class
-    )
+    own = record.failure_kind
+    kind = failure_class if own is msgspec.UNSET or not own else _label(own)
+    return said._replace(masked=None, failure_kind=kind)
 
 
 def failure_class_of(record: SidecarRow) -> str:

@@ -6,18 +6,20 @@ only its end is read.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from rollout_compare.core.compare import Comparison
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.json_line import field_of, fields_of
 from rollout_compare.core.lines import InputChangedError, Origin, read_rows
-from rollout_compare.core.schema import EMBEDDED_VERIFIER_FIELDS, FALLBACK_VERIFIER_FIELDS, SideName
+from rollout_compare.core.schema import EMBEDDED_VERIFIER_FIELDS, FALLBACK_VERIFIER_FIELDS, FLIPS, SideName
 from rollout_compare.core.side import Side
 from rollout_compare.core.tail import WINDOW, tail_of
 
@@ -70,7 +72,7 @@ class VerifierOutputs:
             "old": _Finder(comparison.old, comparison.new, "old", search),
             "new": _Finder(comparison.new, comparison.old, "new", search),
         }
-        losers = [self._tasks.losing_row(at) for at in self._tasks.positions("flipped", "flipped_agent_error")]
+        losers = [self._tasks.losing_row(at) for at in self._tasks.positions(*FLIPS)]
         for name, finder in self._finders.items():
             finder.prepare([row for side, row in losers if side == name])
 
@@ -79,8 +81,13 @@ class VerifierOutputs:
         side, row = self._tasks.losing_row(at)
         return self._finders[side].find(row)
 
+    def source(self, at: int) -> VerifierOutput:
+        """The same without its lines, which take their time to work out."""
+        side, row = self._tasks.losing_row(at)
+        return self._finders[side].find(row, tail=0)
 
-@dataclass(slots=True)
+
+@dataclass
 class _Finder:
     """Finds the verifier output of one side's rows."""
 
@@ -89,7 +96,6 @@ class _Finder:
     name: SideName
     search: LogSearch
     _kept: dict[int, VerifierOutput] = field(default_factory=dict)
-    _foreign: frozenset[str] | None = None
 
     @property
     def _fields(self) -> tuple[str, ...]:
@@ -105,12 +111,15 @@ class _Finder:
         for origin, wanted in by_origin.values():
             texts = read_rows(origin, [self._span(row) for row in wanted])
             for row in wanted:
-                self._kept[row] = self._from_rows(row, texts)
+                self._kept[row] = self._from_rows(row, texts, self.search.tail)
 
-    def find(self, row: int) -> VerifierOutput:
-        """The verifier output of a row of this side."""
+    def find(self, row: int, tail: int | None = None) -> VerifierOutput:
+        """The verifier output of a row of this side, with at most `tail` lines of it."""
         kept = self._kept.get(row)
-        return kept if kept is not None else self._from_rows(row, read_rows(self._origin(row), [self._span(row)]))
+        if kept is not None:
+            return kept
+        number = self.search.tail if tail is None else tail
+        return self._from_rows(row, read_rows(self._origin(row), [self._span(row)]), number)
 
     def _origin(self, row: int) -> Origin:
         shard = self.side.shard_of(row)
@@ -120,85 +129,119 @@ class _Finder:
     def _span(self, row: int) -> tuple[int, int]:
         return self.side.offsets[row], self.side.lengths[row]
 
-    def _from_rows(self, row: int, texts: Iterator[bytes]) -> VerifierOutput:
+    def _from_rows(self, row: int, texts: Iterator[bytes], tail: int) -> VerifierOutput:
         if self._origin(row).is_pipe:
-            return self._of_piped(row)
+            return self._of_piped(row, tail)
         try:
             whole = fields_of(next(texts), {name.partition(".")[0] for name in (_LOGS_DIR, *self._fields)})
-        except (StopIteration, ValueError, RecursionError, CompareInputError):
+        except RecursionError:
+            return self._unavailable("a field of the row is nested too deeply")
+        except (StopIteration, ValueError, CompareInputError):
             return self._unavailable("the input changed while it was compared")
         except InputChangedError as fault:
             return self._unavailable(str(fault))
-        return self._of(row, whole)
+        return self._of(row, whole, tail)
 
-    def _of_piped(self, row: int) -> VerifierOutput:
+    def _of_piped(self, row: int, tail: int) -> VerifierOutput:
         why = "the input is a pipe, read once: verifier output inside its rows is gone"
         directory = self.side.logs_dirs.get(row)
         try:
-            return self._log(row, directory) if directory else self._unavailable(why)
+            return self._log(row, directory, tail) if directory else self._unavailable(why)
         except UnavailableError as reason:
             return self._unavailable(f"{reason}; {why}")
 
     def _unavailable(self, why: str) -> VerifierOutput:
         return VerifierOutput(self.name, f"unavailable: {why}", None)
 
-    def _of(self, row: int, whole: dict[str, Any]) -> VerifierOutput:
+    def _of(self, row: int, whole: dict[str, Any], tail: int) -> VerifierOutput:
         directory = whole.get(_LOGS_DIR)
         why = "row has no verifier_logs_dir and no embedded verifier output"
         if isinstance(directory, str) and directory:
             try:
-                return self._log(row, directory)
+                return self._log(row, directory, tail)
             except UnavailableError as reason:
                 why = str(reason)
         for name in self._fields:
             text = _embedded(field_of(whole, name))
             if text.strip():
                 window = text[-WINDOW:]
-                lines = tail_of(window, self.search.tail, whole=len(window) == len(text))
+                lines = tail_of(window, tail, whole=len(window) == len(text))
                 return VerifierOutput(self.name, f"row field {name}", lines)
         return self._unavailable(why)
 
-    def _log(self, row: int, directory: str) -> VerifierOutput:
+    def _log(self, row: int, directory: str, tail: int) -> VerifierOutput:
         roots = self._roots(row)
         absolute = os.path.isabs(directory)
-        confined = not (absolute and self.search.allow_absolute)
+        confinement = None if absolute and self.search.allow_absolute else _Confinement(roots, self._foreign)
         reasons = []
         for root in [""] if absolute else roots:
             path = os.path.join("" if root == "." else root, directory)
             try:
-                source, text, whole = _read_log(path, roots if confined else None)
+                source, text, whole = _read_log(path, confinement)
             except UnavailableError as reason:
                 reasons.append(str(reason))
             else:
-                return VerifierOutput(self.name, source, tail_of(text, self.search.tail, whole=whole))
+                return VerifierOutput(self.name, source, tail_of(text, tail, whole=whole))
+        if not reasons:
+            reasons = [f"outside the log roots: {_shown(directory)} (there are none)"]
         # A place where something lay says more than one where nothing was.
         raise UnavailableError(next((why for why in reasons if not why.startswith(_NOT_FOUND)), reasons[0]))
 
+    @cached_property
+    def _foreign(self) -> frozenset[str]:
+        """The folders of the other side's inputs that are not this side's too."""
+        return _directories(self.other) - _directories(self.side)
+
     def _roots(self, row: int) -> list[str]:
         search = self.search
-        own = os.path.dirname(self.side.shard_of(row).files.rollouts) or "."
+        shard = self.side.shard_of(row)
+        # What a pipe's name says of folders is no place where its rows came from.
+        own = [] if shard.origin.is_pipe else [os.path.dirname(shard.files.rollouts) or "."]
         of_side = search.old_roots if self.name == "old" else search.new_roots
         last = [] if search.working_directory is None else [search.working_directory]
-        if self._foreign is None:
-            # A root that is the other side's own folder could show its log as this side's.
-            self._foreign = _directories(self.other) - _directories(self.side)
-        foreign = self._foreign
-        return [root for root in (own, *of_side, *search.roots, *last) if os.path.realpath(root) not in foreign]
+        roots = [*own, *of_side, *search.roots, *last]
+        return [root for root in roots if os.path.realpath(root) not in self._foreign]
 
 
 def _directories(side: Side) -> frozenset[str]:
-    return frozenset(os.path.realpath(os.path.dirname(shard.files.rollouts) or ".") for shard in side.shards)
+    files = [shard.files.rollouts for shard in side.shards if not shard.origin.is_pipe]
+    return frozenset(os.path.realpath(os.path.dirname(file) or ".") for file in files)
 
 
-def _read_log(path: str, roots: list[str] | None) -> tuple[str, str, bool]:
+@dataclass(frozen=True, slots=True)
+class _Confinement:
+    """Where a side's logs may lie."""
+
+    roots: Sequence[str]
+    foreign: frozenset[str]
+    """Folders of the other side: what lies there, and in no root further down, is the other side's."""
+
+    def allows(self, resolved: str) -> bool:
+        """Whether a resolved path lies below a root, through no folder whose name begins with a dot."""
+        roots = [root for root in map(os.path.realpath, self.roots) if _is_below(resolved, root)]
+        visible = [root for root in roots if not any(part.startswith(".") for part in _parts(resolved, root))]
+        theirs = [folder for folder in self.foreign if _is_below(resolved, folder)]
+        return bool(visible) and max(map(len, visible)) >= max(map(len, theirs), default=0)
+
+
+def _is_below(resolved: str, folder: str) -> bool:
+    return os.path.commonpath((resolved, folder)) == folder
+
+
+def _parts(resolved: str, root: str) -> list[str]:
+    below = os.path.relpath(resolved, root)
+    return [] if below == os.curdir else below.split(os.sep)
+
+
+def _read_log(path: str, confinement: _Confinement | None) -> tuple[str, str, bool]:
     """The path, the text and whether that is all of it, of the log at `path` or in that folder.
 
-    With `roots`, only a file inside one of them is read. Raises UnavailableError.
+    Raises UnavailableError, also for a log that the confinement does not allow.
     """
-    resolved, status = _resolved(path, roots)
+    resolved, status = _resolved(path, confinement)
     if stat.S_ISDIR(status.st_mode):
         path = os.path.join(path, _LOG_NAME)
-        resolved, status = _resolved(path, roots)
+        resolved, status = _resolved(path, confinement)
     if not stat.S_ISREG(status.st_mode):
         message = f"not a regular file: {_shown(path)}"
         raise UnavailableError(message)
@@ -206,23 +249,30 @@ def _read_log(path: str, roots: list[str] | None) -> tuple[str, str, bool]:
         message = f"cannot read {_shown(path)}: not named like a log ({', '.join(_LOG_ENDINGS)})"
         raise UnavailableError(message)
     try:
-        # The file was resolved: a link or a pipe put in its place meanwhile is neither followed nor waited for.
-        log = os.open(resolved, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            size = os.fstat(log).st_size
-            start = max(0, size - WINDOW)
-            text = os.pread(log, WINDOW, start).decode("utf-8", "replace")
-        finally:
-            os.close(log)
+        return path, *_end_of(resolved, status)
     except OSError as fault:
         raise UnavailableError(_cannot_read(path, fault)) from None
-    return path, text, start == 0
 
 
-def _resolved(path: str, roots: list[str] | None) -> tuple[str, os.stat_result]:
+def _end_of(resolved: str, status: os.stat_result) -> tuple[str, bool]:
+    """The end of the file that was found to be `status`, and whether that is all of it."""
+    # A link or a pipe put in the file's place meanwhile is neither followed nor waited for.
+    log = os.open(resolved, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        opened = os.fstat(log)
+        if (opened.st_dev, opened.st_ino) != (status.st_dev, status.st_ino):
+            # Nor is one put in place of a folder above it.
+            raise OSError(errno.EAGAIN, "changed while it was opened", resolved)
+        start = max(0, opened.st_size - WINDOW)
+        return os.pread(log, WINDOW, start).decode("utf-8", "replace"), start == 0
+    finally:
+        os.close(log)
+
+
+def _resolved(path: str, confinement: _Confinement | None) -> tuple[str, os.stat_result]:
     try:
         resolved = os.path.realpath(path)
-        if roots is not None and not any(_is_inside(resolved, root) for root in roots):
+        if confinement is not None and not confinement.allows(resolved):
             message = f"outside the log roots: {_shown(path)}"
             raise UnavailableError(message)
         return resolved, os.stat(resolved)
@@ -234,12 +284,6 @@ def _resolved(path: str, roots: list[str] | None) -> tuple[str, os.stat_result]:
     except ValueError:
         message = f"{_NOT_FOUND} {_shown(path)} (no possible path)"
         raise UnavailableError(message) from None
-
-
-def _is_inside(resolved: str, root: str) -> bool:
-    """Whether a resolved path lies below a root, through no folder whose name begins with a dot."""
-    below = os.path.relpath(resolved, os.path.realpath(root))
-    return not any(part.startswith(".") for part in below.split(os.sep)) or below == "."
 
 
 def _cannot_read(path: str, fault: OSError) -> str:

@@ -75,5 +75,5 @@ def _encoded(value: Any) -> str:
 
 
 def _source(outputs: VerifierOutputs, at: int) -> dict[str, str]:
-    output = outputs.of(at)
+    output = outputs.source(at)
     return {"side": output.side, "source": output.source}

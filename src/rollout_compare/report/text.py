@@ -131,7 +131,7 @@ def _flip(task: TaskComparison, output: VerifierOutput) -> Iterator[str]:
     assert task.old is not None
     assert task.new is not None
     assert task.winner is not None
-    change = f"{_reward(task.old.counted_reward)} -> {_reward(task.new.counted_reward)}"
+    change = " -> ".join(_told_apart(task.old.counted_reward, task.new.counted_reward))
     repeats = "" if task.old.rows == task.new.rows == 1 else f", {task.old.rows} v {task.new.rows} rows"
     yield f"- {label(task.task)}: {change}  ({_WINS[task.winner]}{repeats})"
     for name, side in (("old", task.old), ("new", task.new)):
@@ -153,8 +153,17 @@ def _signals(side: TaskSide) -> Iterator[str]:
         yield f"failed by {label(side.failure_kind)}, which counts"
 
 
-def _reward(reward: float | None) -> str:
-    return "masked" if reward is None else f"{reward:.6g}"
+def _reward(reward: float | None, digits: int = 6) -> str:
+    return "masked" if reward is None else f"{reward:.{digits}g}"
+
+
+def _told_apart(old: float | None, new: float | None) -> tuple[str, str]:
+    """Both rewards with as many digits as it takes to see that they differ."""
+    for digits in (6, 9, 12):
+        texts = _reward(old, digits), _reward(new, digits)
+        if texts[0] != texts[1]:
+            return texts
+    return _reward(old, 17), _reward(new, 17)
 
 
 def _list(
