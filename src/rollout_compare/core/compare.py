@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from rollout_compare.core.classify import Tasks
@@ -38,6 +39,12 @@ def compare(old: Side, new: Side) -> Comparison:
     if new.names is not old.names:
         new = _renamed(new, old.names)
     joined = join(old, new)
+    for side in (joined.old, joined.new):
+        unplaced = [row for row in side.anonymous_rows() if row in side.side.zeroed]
+        if unplaced:
+            # A record that belongs to no task can lose no reward of one.
+            side.side = side.side.without_zeroed(unplaced)
+    old, new = joined.old.side, joined.new.side
     tasks = Tasks(old, new, joined.match)
     counts = tasks.counts()
     return Comparison(
@@ -65,13 +72,18 @@ def _notes(joined: Joined, tasks: Tasks) -> list[str]:
     erring = [tasks.label(at) for at in tasks.identical_despite_error()]
     if erring:
         notes.append(f"identical although an agent error is reported: {named(erring)}")
+    found: set[str] = set()
     for side, name in ((joined.old.side, "old"), (joined.new.side, "new")):
+        classes = Counter(record.failure_class for record in side.zeroed.values())
         notes += [
             f"{name}: {counted(number, 'failures sidecar record')} of class {failure_class} counted as reward 0"
-            for failure_class, number in sorted(side.counted_as_zero.items())
+            for failure_class, number in sorted(classes.items())
         ]
+        found |= classes.keys()
         if any(shard.origin.is_pipe for shard in side.shards):
             notes.append(f"{name}: read from a pipe, once: verifier output inside its rows cannot be shown")
+    unused = sorted((joined.old.side.count_as_zero | joined.new.side.count_as_zero) - found)
+    notes += [f"no failures sidecar record of class {name} was there to count as reward 0" for name in unused]
     return notes
 
 

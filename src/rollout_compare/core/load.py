@@ -18,7 +18,7 @@ from rollout_compare.core.lines import LineFile, Progress
 from rollout_compare.core.prompt import NO_PROMPT
 from rollout_compare.core.rows import CreateParams, PipedRow, Row, RowBlock, RowReader, SidecarRow
 from rollout_compare.core.schema import ID_FIELDS, PROMPT, TASK_INDEX
-from rollout_compare.core.side import NO_INDEX, KeyCode, Shard, Side
+from rollout_compare.core.side import NO_INDEX, KeyCode, Shard, Side, Zeroed
 from rollout_compare.core.sidecar import Attempt, Record, standing_records
 from rollout_compare.core.signals import (
     SILENT,
@@ -64,7 +64,7 @@ def load_side(
 class _Loader:
     def __init__(self, side: Side, count_as_zero: Collection[str], progress: Progress | None) -> None:
         self.side = side
-        self._count_as_zero = frozenset(count_as_zero)
+        side.count_as_zero = frozenset(count_as_zero)
         self._progress = progress
         self._codes: dict[Signals, int] = {SILENT: 0}
         built_in = (*ID_FIELDS, TASK_INDEX)
@@ -267,9 +267,8 @@ class _Loader:
         for record in standing:
             reward = _NAN if record.row.reward is None or not math.isfinite(record.row.reward) else record.row.reward
             said = record.said
-            if record.failure_class in self._count_as_zero:
-                side.zeroed[len(side.rewards)] = reward, said
-                side.counted_as_zero[record.failure_class] = side.counted_as_zero.get(record.failure_class, 0) + 1
+            if record.failure_class in side.count_as_zero:
+                side.zeroed[len(side.rewards)] = Zeroed(reward, said, record.failure_class)
                 reward, said = 0.0, as_measured(said, record.failure_class, record.row)
             side.rewards.append(reward)
             side.signals.append(self._code(said))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import NamedTuple
 
 from rollout_compare.core.identity import ABSENT, IdColumn, Names
 from rollout_compare.core.ids import text_of
@@ -38,6 +39,14 @@ class Shard:
     tally: SidecarTally = field(default_factory=SidecarTally)
 
 
+class Zeroed(NamedTuple):
+    """A sidecar record that counts as reward 0 because that was asked for: what it says by itself."""
+
+    reward: float
+    said: Signals
+    failure_class: str
+
+
 @dataclass(slots=True)
 class Side:
     """All rows of one side in reading order, one entry per row in each column.
@@ -67,9 +76,10 @@ class Side:
     """The id fields that at least one row carries."""
     logs_dirs: dict[int, str] = field(default_factory=dict)
     """`verifier_logs_dir` of the rows that came through a pipe."""
-    zeroed: dict[int, tuple[float, Signals]] = field(default_factory=dict)
-    """Sidecar records that count as reward 0 because that was asked for: what they say by themselves."""
-    counted_as_zero: dict[str, int] = field(default_factory=dict)
+    count_as_zero: frozenset[str] = frozenset()
+    """The failure classes that were asked to count as reward 0."""
+    zeroed: dict[int, Zeroed] = field(default_factory=dict)
+    """The sidecar records that do."""
 
     def __len__(self) -> int:
         return len(self.rewards)
@@ -79,6 +89,16 @@ class Side:
         """How many rows do not count."""
         masked = {code for code, signals in enumerate(self.signal_table) if signals.masked is not None}
         return sum(map(masked.__contains__, self.signals)) if masked else 0
+
+    def without_zeroed(self, rows: Collection[int]) -> Side:
+        """The same side with these records masked, as they are by themselves."""
+        rewards, signals, table = array("d", self.rewards), array("I", self.signals), list(self.signal_table)
+        for row in rows:
+            rewards[row] = self.zeroed[row].reward
+            signals[row] = len(table)
+            table.append(self.zeroed[row].said)
+        zeroed = {row: record for row, record in self.zeroed.items() if row not in rows}
+        return replace(self, rewards=rewards, signals=signals, signal_table=table, zeroed=zeroed)
 
     def signals_of(self, row: int) -> Signals:
         """The signals of a row."""
@@ -147,8 +167,8 @@ class Side:
             array("d", self.rewards),
             {row: self.signals_of(row) for row, code in enumerate(self.signals) if code},
         )
-        for row, (reward, signals) in self.zeroed.items():
-            rewards[row], said[row] = reward, signals
+        for row, zeroed in self.zeroed.items():
+            rewards[row], said[row] = zeroed.reward, zeroed.said
         add("signals", (f"{row} {signals}" for row, signals in said.items()))
         sha.update(rewards.tobytes())
         sha.update(self.prompts.tobytes())
