@@ -85,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--old-key", metavar="FIELD", type=_key, help="the same for the old side only")
     add("--new-key", metavar="FIELD", type=_key, help="the same for the new side only")
+    add("--margin", metavar="M", type=_margin, help="largest difference of mean rewards that does not matter")
     add(
         "--tail",
         metavar="N",
@@ -126,6 +127,17 @@ def _key(text: str) -> str:
         message = f"{text!r} is no dotted field name"
         raise argparse.ArgumentTypeError(message)
     return text
+
+
+def _margin(text: str) -> float:
+    try:
+        margin = float(text)
+    except ValueError:
+        margin = 0.0
+    if not 0 < margin < float("inf"):
+        message = f"{text!r} is no difference above 0"
+        raise argparse.ArgumentTypeError(message)
+    return margin
 
 
 def _path(text: str) -> str:

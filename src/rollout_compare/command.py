@@ -87,7 +87,7 @@ def _report(arguments: argparse.Namespace) -> int:
                 )
                 for paths, own_key in ((old_paths, arguments.old_key), (new_paths, arguments.new_key))
             )
-        comparison = compare(old, new)
+        comparison = compare(old, new, margin=arguments.margin)
         search = LogSearch(
             roots=arguments.logs_root,
             old_roots=arguments.old_logs_root,

@@ -170,7 +170,7 @@ def test_a_failing_standard_error_does_not_lose_the_report(rollouts: Rollouts) -
     command = [sys.executable, "-m", "rollout_compare", str(old), str(old), "--json", str(rollouts.folder / "o.json")]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, check=True)
-    assert done.stdout.startswith(b"1 task")
+    assert b"\n1 task compared" in done.stdout
 
 
 def test_a_field_called_prompt_may_be_the_key(rollouts: Rollouts, summary: Summary) -> None:

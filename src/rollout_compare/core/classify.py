@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterator, Sequence
-from typing import overload
+from typing import NamedTuple, overload
 
 from rollout_compare.core.groups import NOBODY, Groups
 from rollout_compare.core.join import Match
@@ -85,6 +86,15 @@ def _reduce_row(reward: float, said: Signals) -> TaskSide:
     )
 
 
+class Pairs(NamedTuple):
+    """Tasks that both sides scored: where they stand, their mean rewards, and whether each has one row a side."""
+
+    positions: Sequence[int]
+    old: array[float]
+    new: array[float]
+    single: bool
+
+
 class Tasks(Sequence[TaskComparison]):
     """All tasks in label order. Only their classes are stored; a task is worked out when it is asked for."""
 
@@ -154,6 +164,42 @@ class Tasks(Sequence[TaskComparison]):
     def _place(self, at: int, side: SideName) -> tuple[Groups, int]:
         found = self._match
         return (found.old_groups, found.old[at]) if side == "old" else (found.new_groups, found.new[at])
+
+    def is_new(self, side: Side) -> bool:
+        """Whether `side` is the new one of the two."""
+        return side is self._sides[1]
+
+    def counted_rewards(self, at: int, side: SideName) -> list[float]:
+        """The rewards of a task's rows that count on one side, in reading order."""
+        of = self._sides[0 if side == "old" else 1]
+        return [of.rewards[row] for row in self.rows_of(at, side) if of.signals_of(row).masked is None]
+
+    def paired(self, positions: Sequence[int] | None = None) -> Pairs:
+        """The mean rewards of the tasks that both sides scored, or of those at the positions given."""
+        found = self._match
+        if positions is None:
+            # Identical and flipped ones: what is neither masked nor missing.
+            scored = bytes(code not in (_MASKED, _MISSING) for code in range(len(_CATEGORIES)))
+            positions = array("q", (at for at, code in enumerate(self._categories) if scored[code]))
+        several = found.old_groups.has_several_rows, found.new_groups.has_several_rows
+        single = (found.old_groups.all_single and found.new_groups.all_single) or not any(
+            several[0](found.old[at]) or several[1](found.new[at]) for at in positions
+        )
+        return Pairs(
+            positions,
+            self._means(found.old_groups, found.old, self._sides[0], positions, single=single),
+            self._means(found.new_groups, found.new, self._sides[1], positions, single=single),
+            single,
+        )
+
+    def _means(
+        self, groups: Groups, places: array[int], side: Side, positions: Sequence[int], *, single: bool
+    ) -> array[float]:
+        rewards, first = side.rewards, groups.first
+        if single:
+            return array("d", (rewards[first[places[at]] - 1] for at in positions))
+        # A task that both sides scored has no masked row.
+        return array("d", (mean([rewards[row] for row in groups.rows(places[at])]) or 0.0 for at in positions))
 
     def losing_row(self, at: int) -> tuple[SideName, int]:
         """The losing side of a flip and the row there with the lowest reward, the first on ties."""

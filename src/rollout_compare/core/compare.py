@@ -6,6 +6,7 @@ from array import array
 from collections import Counter
 from dataclasses import dataclass, replace
 
+from rollout_compare.core.assessment import Assessment, assess
 from rollout_compare.core.classify import Tasks
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.identity import IdColumn, Names
@@ -13,6 +14,7 @@ from rollout_compare.core.keys import Joined, join
 from rollout_compare.core.schema import Join, Warn, counted, named
 from rollout_compare.core.side import NO_INDEX, Side
 from rollout_compare.core.trust import doubts
+from rollout_compare.core.verdict import Verdict, judge
 
 
 @dataclass(slots=True)
@@ -26,10 +28,15 @@ class Comparison:
     warnings: list[Warn]
     counts: dict[str, int]
     tasks: Tasks
+    assessment: Assessment
+    verdict: Verdict
 
 
-def compare(old: Side, new: Side) -> Comparison:
+def compare(old: Side, new: Side, *, margin: float | None = None) -> Comparison:
     """Compare two sides, `old` being the reference and `new` the candidate.
+
+    `margin`, in reward units and above 0, is the largest difference that does not matter: the verdict can then say
+    that there is none larger.
 
     Raises CompareInputError when neither side has a row, or when the rows name no task.
     """
@@ -47,6 +54,8 @@ def compare(old: Side, new: Side) -> Comparison:
     old, new = joined.old.side, joined.new.side
     tasks = Tasks(old, new, joined.match)
     counts = tasks.counts()
+    assessment = assess(joined, tasks)
+    warnings = doubts(joined, tasks, counts)
     return Comparison(
         old,
         new,
@@ -57,11 +66,18 @@ def compare(old: Side, new: Side) -> Comparison:
             joined.match.new_prefix,
             joined.match.keyed_by_taskset,
         ),
-        _notes(joined, tasks),
-        doubts(joined, tasks, counts),
+        [*_notes(joined, tasks), *_untested(assessment)],
+        warnings,
         counts,
         tasks,
+        assessment,
+        judge(joined, warnings, counts, assessment, margin),
     )
+
+
+def _untested(assessment: Assessment) -> list[str]:
+    number = sum(evidence.tag == "not_tested" for evidence in assessment.evidence.values())
+    return [f"{counted(number, 'flip')} with too many graded repeats to test each one"] if number else []
 
 
 def _notes(joined: Joined, tasks: Tasks) -> list[str]:

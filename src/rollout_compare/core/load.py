@@ -16,6 +16,7 @@ from rollout_compare.core.ids import id_of, text_of
 from rollout_compare.core.inputs import ShardFiles, find_shards
 from rollout_compare.core.lines import LineFile, Progress
 from rollout_compare.core.prompt import NO_PROMPT
+from rollout_compare.core.provenance import add_provenance
 from rollout_compare.core.rows import CreateParams, PipedRow, Row, RowBlock, RowReader, SidecarRow
 from rollout_compare.core.schema import ID_FIELDS, PROMPT, TASK_INDEX
 from rollout_compare.core.side import NO_INDEX, KeyCode, Shard, Side, Zeroed
@@ -122,6 +123,7 @@ class _Loader:
         fingerprint = side.names.prompts.of
         requests = [row.responses_create_params for row in rows]
         side.prompts.extend([fingerprint(asked.input) if asked and asked.input else NO_PROMPT for asked in requests])
+        add_provenance(side, rows)
         if len(self._run_ids) < _KEPT_RUN_IDS:
             self._run_ids.update({str(row.run_id) for row in rows if row.run_id is not None})
         if side.key is not None:
@@ -275,6 +277,7 @@ class _Loader:
         self._add_places([record.offset for record in standing], [record.length for record in standing])
         self._add_identities(rows, [record.key for record in standing])
         side.prompts.extend(record.prompt for record in standing)
+        add_provenance(side, rows)
 
     def _materialized(self, path: str, indices: set[int]) -> dict[int, dict[str, set[KeyCode]]]:
         """What each field says of the tasks with these indices, read from a materialized inputs file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -74,6 +75,14 @@ class Side:
     prompts: array[int] = field(default_factory=lambda: array("Q"))
     columns: dict[str, IdColumn] = field(default_factory=dict)
     """The id fields that at least one row carries."""
+    models: Counter[str] = field(default_factory=Counter)
+    """How many rows name each model (`response.model`)."""
+    agents_seen: Counter[str] = field(default_factory=Counter)
+    """How many rows name each agent (`agent_ref.name`)."""
+    agents: array[int] | None = None
+    """The code of each row's agent; None when no row names one."""
+    measures: dict[str, array[float]] = field(default_factory=dict)
+    """Tokens and seconds of each row, NaN where it has none; only what some row has."""
     logs_dirs: dict[int, str] = field(default_factory=dict)
     """`verifier_logs_dir` of the rows that came through a pipe."""
     count_as_zero: frozenset[str] = frozenset()
@@ -87,8 +96,12 @@ class Side:
     @property
     def masked_rows(self) -> int:
         """How many rows do not count."""
-        masked = {code for code, signals in enumerate(self.signal_table) if signals.masked is not None}
+        masked = self.masked_codes()
         return sum(map(masked.__contains__, self.signals)) if masked else 0
+
+    def masked_codes(self) -> set[int]:
+        """The entries of `signals` that mean a masked row."""
+        return {code for code, signals in enumerate(self.signal_table) if signals.masked is not None}
 
     def without_zeroed(self, rows: Collection[int]) -> Side:
         """The same side with these records masked, as they are by themselves."""

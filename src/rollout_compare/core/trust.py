@@ -107,8 +107,7 @@ def _key_collapses_tasks(joined: Joined) -> Iterator[Warn]:
         largest = max(tasks, key=lambda label: labels[label])
         yield _warn(
             "key_collapses_tasks",
-            f"{keys} names a family of tasks: {largest} holds {labels[largest]} different tasks under one name; "
-            f"{_suggestion(joined)}",
+            f"{keys} holds {labels[largest]} different tasks under one name ({largest}); {_suggestion(joined)}",
             tasks,
         )
 

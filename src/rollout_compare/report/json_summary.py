@@ -8,13 +8,20 @@ from typing import Any
 
 import msgspec
 
+from rollout_compare.core.assessment import MaskedOnly, Statistics
 from rollout_compare.core.compare import Comparison
 from rollout_compare.core.schema import FLIPS
 from rollout_compare.core.side import Side
 from rollout_compare.core.verifier_output import VerifierOutputs
+from rollout_compare.statistics.evidence import Evidence
+from rollout_compare.statistics.masks import Bracket
+from rollout_compare.statistics.noise import NoiseFloor
+from rollout_compare.statistics.paired import Interval
 from rollout_compare.version import VERSION
 
 SCHEMA_VERSION = 1
+_NAMED = 20
+"""How many models and agents of a side are told, the most frequent first."""
 
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
@@ -25,10 +32,12 @@ def json_summary(comparison: Comparison, outputs: VerifierOutputs) -> Iterator[s
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "rollout-compare", "version": VERSION},
         "sides": {"old": _side(comparison.old), "new": _side(comparison.new)},
+        "verdict": {"kind": comparison.verdict.kind, "sentence": comparison.verdict.sentence},
         "counts": comparison.counts,
         "join": comparison.join,
         "notes": comparison.notes,
         "warnings": comparison.warnings,
+        "statistics": _statistics(comparison.assessment.statistics),
     }
     members = [f'"{name}": {_encoded(value)},\n' for name, value in head.items()]
     yield "{\n" + "".join(members) + '"tasks": ['
@@ -40,6 +49,7 @@ def json_summary(comparison: Comparison, outputs: VerifierOutputs) -> Iterator[s
             "winner": task.winner,
             "old": task.old,
             "new": task.new,
+            "evidence": _evidence(comparison.assessment.evidence.get(at)),
             "verifier_output": _source(outputs, at) if task.category in FLIPS else None,
         }
         yield separator + _encoded(entry)
@@ -55,6 +65,8 @@ def _side(side: Side) -> dict[str, Any]:
         "rows": len(side),
         "masked_rows": side.masked_rows,
         "digest": side.digest(),
+        "models": dict(side.models.most_common(_NAMED)),
+        "agents": dict(side.agents_seen.most_common(_NAMED)),
         "shards": [shard.files.rollouts for shard in side.shards],
         "sidecar": {
             name: sum(getattr(tally, name) for tally in tallies)
@@ -72,6 +84,25 @@ def _encoded(value: Any) -> str:
     except UnicodeEncodeError:
         pass
     return _encode(msgspec.to_builtins(value))
+
+
+def _statistics(found: Statistics) -> dict[str, Any]:
+    """The figures under their names; named tuples become objects, which `msgspec` would make arrays."""
+    figures: dict[str, Any] = msgspec.structs.asdict(found)
+    for name in ("interval", "noise_floor", "bracket", "masked_only"):
+        figures[name] = _object(figures[name])
+    figures["groups"] = [
+        msgspec.structs.asdict(group) | {"interval": _object(group.interval)} for group in found.groups
+    ]
+    return figures
+
+
+def _object(value: Interval | NoiseFloor | Bracket | MaskedOnly | None) -> dict[str, Any] | None:
+    return None if value is None else value._asdict()
+
+
+def _evidence(evidence: Evidence | None) -> dict[str, Any] | None:
+    return None if evidence is None else {"tag": evidence.tag, "p": evidence.p}
 
 
 def _source(outputs: VerifierOutputs, at: int) -> dict[str, str]:

@@ -10,6 +10,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from rollout_compare.core.schema import Category, SideName, WarningCode
+from rollout_compare.core.verdict import VerdictKind
+from rollout_compare.statistics.evidence import Tag
+from rollout_compare.statistics.paired import Method
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -46,9 +49,108 @@ class SideSummary(_Model):
     masked_rows: Count
     digest: str
     """SHA-256 over the kept fields of all rows in reading order."""
+    models: dict[str, Count]
+    """Rows per model, the most frequent ones."""
+    agents: dict[str, Count]
+    """Rows per agent, the most frequent ones."""
     shards: list[str]
     """The rollouts files read."""
     sidecar: SidecarSummary
+
+
+class VerdictSummary(_Model):
+    """One sentence that says what the comparison shows."""
+
+    kind: VerdictKind
+    sentence: str
+
+
+class IntervalSummary(_Model):
+    """A confidence interval of the mean difference, in reward units."""
+
+    low: float
+    high: float
+    level: float
+    method: Method
+
+
+class NoiseFloorSummary(_Model):
+    """Tasks on which two single runs of a side would disagree."""
+
+    old: float | None
+    new: float | None
+
+
+class BracketSummary(_Model):
+    """The mean difference had the masked tasks counted, at worst and at best."""
+
+    low: float
+    high: float
+
+
+class MaskedOnlySummary(_Model):
+    """Tasks masked on one side only, and the exact sign test of the two numbers."""
+
+    old: Count
+    new: Count
+    p: float
+
+
+class GroupSummary(_Model):
+    """The headline figures of one taskset or agent; `p_adjusted` is Holm's."""
+
+    by: Literal["taskset", "agent"]
+    name: str
+    n: Count
+    mean_difference: float | None
+    interval: IntervalSummary | None
+    p_value: float | None
+    p_adjusted: float | None
+
+
+class SecondarySummary(_Model):
+    """Tokens or seconds, over the tasks that have them on both sides."""
+
+    name: str
+    unit: str
+    n: Count
+    mean_old: float
+    mean_new: float
+    mean_difference: float
+
+
+class StatisticsSummary(_Model):
+    """Every figure; null where one does not exist."""
+
+    n: Count
+    coverage: float | None
+    mean_old: float | None
+    mean_new: float | None
+    mean_difference: float | None
+    standard_error: float | None
+    interval: IntervalSummary | None
+    p_value: float | None
+    lost: Count
+    won: Count
+    exact_p: float | None
+    resolution: float | None
+    noise_floor: NoiseFloorSummary
+    rerun_standard_error: float | None
+    bracket: BracketSummary | None
+    masked_only: MaskedOnlySummary
+    groups: list[GroupSummary]
+    secondary: list[SecondarySummary]
+    rewards_are_shares: bool
+    """Whether all rewards lie between 0 and 1."""
+    constant: bool
+    """Whether all paired tasks differ by the same amount."""
+
+
+class EvidenceSummary(_Model):
+    """What the repeats of a flipped task say about its difference."""
+
+    tag: Tag
+    p: float | None
 
 
 class Counts(_Model):
@@ -113,13 +215,14 @@ class VerifierOutputEntry(_Model):
 
 
 class TaskEntry(_Model):
-    """One task; `verifier_output` is null unless it flipped."""
+    """One task; `evidence` and `verifier_output` are null unless it flipped."""
 
     task: str
     category: Category
     winner: SideName | None
     old: TaskSideEntry | None
     new: TaskSideEntry | None
+    evidence: EvidenceSummary | None
     verifier_output: VerifierOutputEntry | None
 
 
@@ -136,9 +239,11 @@ class Summary(_Model):
     schema_version: Literal[1]
     tool: Tool
     sides: Sides
+    verdict: VerdictSummary
     counts: Counts
     join: JoinSummary
     notes: list[str]
     warnings: list[WarningEntry]
+    statistics: StatisticsSummary
     tasks: list[TaskEntry]
     """In code-point order of their names."""

@@ -7,21 +7,29 @@ from collections.abc import Callable, Iterator
 from rollout_compare.core.compare import Comparison
 from rollout_compare.core.schema import Category, SideName, TaskComparison, TaskSide, counted
 from rollout_compare.core.side import Side
+from rollout_compare.core.verdict import p_text
 from rollout_compare.core.verifier_output import VerifierOutput, VerifierOutputs
 from rollout_compare.report.untrusted import label, log_line
+from rollout_compare.statistics.evidence import Evidence
+from rollout_compare.statistics.paired import Interval
 
 _WIDTH = 80
 _LISTED = 200
 """Longest list of masked or missing tasks; the JSON summary holds all of them."""
+_FIGURE = "  {:<28}{:>12}{:>12}   {}"
+_WIDE = 1e6
+"""Rewards from here on are told by their power of ten."""
 _ROW = "  {:<22}{:>9}   {}"
 _WINS = {"old": "old wins", "new": "new wins"}
 
 
 def text_report(comparison: Comparison, outputs: VerifierOutputs) -> Iterator[str]:
     """The lines of the report, without line ends."""
-    yield headline(comparison)
+    yield label(comparison.verdict.sentence)
+    yield headline(comparison.counts)
     yield ""
     yield from _sides(comparison)
+    yield from _figures(comparison)
     yield from _doubts(comparison)
     yield ""
     yield from _category_table(comparison.counts)
@@ -31,17 +39,15 @@ def text_report(comparison: Comparison, outputs: VerifierOutputs) -> Iterator[st
     yield from _list(comparison, "missing", "Missing", _missing)
 
 
-def headline(comparison: Comparison) -> str:
-    """One sentence that states the counts in words, and first of all when nothing joined."""
-    counts = comparison.counts
+def headline(counts: dict[str, int]) -> str:
+    """One sentence that states the counts in words."""
     flipped = f"{counts['flipped']:,} flipped"
     if counts["flipped"]:
         flipped += f" ({counts['flipped_old_win']:,} to old, {counts['flipped_new_win']:,} to new)"
     if counts["flipped_agent_error"]:
         flipped += f", {counts['flipped_agent_error']:,} flipped with an agent error"
-    nothing = "Nothing joined: " if any(warning.code == "nothing_joined" for warning in comparison.warnings) else ""
     return (
-        f"{nothing}{counted(counts['tasks'], 'task')} compared: {counts['identical']:,} identical, {flipped}, "
+        f"{counted(counts['tasks'], 'task')} compared: {counts['identical']:,} identical, {flipped}, "
         f"{counts['masked']:,} masked, {counts['missing']:,} missing."
     )
 
@@ -64,6 +70,44 @@ def _described(side: Side) -> str:
 
 def _key(key: str, prefix: str | None) -> str:
     return label(key) + (f" (prefix {label(prefix)} stripped)" if prefix is not None else "")
+
+
+def _figures(comparison: Comparison) -> Iterator[str]:
+    found = comparison.assessment.statistics
+    if found.mean_old is None or found.mean_new is None or found.mean_difference is None:
+        return
+    yield ""
+    yield _FIGURE.format("", "old", "new", "difference").rstrip()
+    means = _mean(found.mean_old), _mean(found.mean_new)
+    spread = _signed(found.mean_difference) + _spread(found.interval)
+    yield _FIGURE.format(f"mean reward, {counted(found.n, 'task')}", *means, spread)
+    for other in found.secondary:
+        name = f"{other.name.replace('_', ' ')}, {counted(other.n, 'task')}"
+        numbers = f"{other.mean_old:,.1f}", f"{other.mean_new:,.1f}"
+        yield _FIGURE.format(name, *numbers, f"{other.mean_difference:+,.1f}")
+    for name, old, new in (
+        ("model", comparison.old.models, comparison.new.models),
+        ("agent", comparison.old.agents_seen, comparison.new.agents_seen),
+    ):
+        told = [", ".join(label(text) for text, _ in seen.most_common(2)) or "-" for seen in (old, new)]
+        if old or new:
+            yield f"  {name} " + (told[0] if told[0] == told[1] else f"old {told[0]}, new {told[1]}")
+    for group in found.groups[:_LISTED]:
+        difference = "-" if group.mean_difference is None else _signed(group.mean_difference)
+        p = "" if group.p_adjusted is None else f", adjusted p {p_text(group.p_adjusted)}"
+        yield f"  {group.by} {label(group.name)}: {difference}{_spread(group.interval)}, {counted(group.n, 'task')}{p}"
+
+
+def _spread(interval: Interval | None) -> str:
+    return "" if interval is None else f" (95% CI {_signed(interval.low)} to {_signed(interval.high)})"
+
+
+def _mean(number: float) -> str:
+    return f"{number:.3f}" if abs(number) < _WIDE else f"{number:.3g}"
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.3f}" if abs(number) < _WIDE else f"{number:+.3g}"
 
 
 def _doubts(comparison: Comparison) -> Iterator[str]:
@@ -124,16 +168,18 @@ def _flips(comparison: Comparison, outputs: VerifierOutputs, category: Category,
     for number, at in enumerate(positions):
         if number:
             yield ""
-        yield from _flip(comparison.tasks[at], outputs.of(at))
+        yield from _flip(comparison.tasks[at], comparison.assessment.evidence[at], outputs.of(at))
 
 
-def _flip(task: TaskComparison, output: VerifierOutput) -> Iterator[str]:
+def _flip(task: TaskComparison, evidence: Evidence, output: VerifierOutput) -> Iterator[str]:
     assert task.old is not None
     assert task.new is not None
     assert task.winner is not None
     change = " -> ".join(_told_apart(task.old.counted_reward, task.new.counted_reward))
     repeats = "" if task.old.rows == task.new.rows == 1 else f", {task.old.rows} v {task.new.rows} rows"
-    yield f"- {label(task.task)}: {change}  ({_WINS[task.winner]}{repeats})"
+    p = "" if evidence.p is None else f", p {p_text(evidence.p)}"
+    tag = evidence.tag.replace("_", " ")
+    yield f"- {label(task.task)}: {change}  ({_WINS[task.winner]}{repeats}, {tag}{p})"
     for name, side in (("old", task.old), ("new", task.new)):
         yield from (f"  {name} {said}" for said in _signals(side))
     if output.lines is None:

@@ -1,0 +1,160 @@
+"""The verdict: one sentence that says what a comparison shows and what it does not; the first rule that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from rollout_compare.core.assessment import Assessment, Statistics
+from rollout_compare.core.keys import Joined
+from rollout_compare.core.schema import TASK_INDEX, Warn, WarningCode, counted
+from rollout_compare.statistics.paired import Interval
+
+VerdictKind = Literal["not_comparable", "too_little", "lower", "higher", "within_margin", "no_clear_difference"]
+
+FEWEST_TASKS = 10
+LEAST_COVERAGE = 0.5
+_SIGNIFICANT = 0.05
+_MINUS = "\N{MINUS SIGN}"
+
+
+class Verdict(NamedTuple):
+    """What kind of verdict it is, and its sentence, the same in every report."""
+
+    kind: VerdictKind
+    sentence: str
+
+
+def judge(
+    joined: Joined, warnings: list[Warn], counts: dict[str, int], assessment: Assessment, margin: float | None = None
+) -> Verdict:
+    """The verdict on a comparison. `margin`, in reward units, is the largest difference that does not matter."""
+    found = assessment.statistics
+    by_code = {warning.code: warning for warning in warnings}
+    why_not = _not_comparable(joined, by_code)
+    if why_not is not None:
+        return Verdict("not_comparable", f"Not comparable as joined: {why_not}.")
+    kind, sentence = _judged(found, counts, margin)
+    more = [*_prompts(joined, by_code), *_masks(found), *_single_runs(assessment), *_borderline(kind, found)]
+    return Verdict(kind, " ".join([sentence, *more]))
+
+
+def _not_comparable(joined: Joined, warnings: dict[WarningCode, Warn]) -> str | None:
+    if "nothing_joined" in warnings:
+        return f"no task of the old side (`{joined.old.key}`) is on the new side (`{joined.new.key}`)"
+    if "key_collapses_tasks" in warnings:
+        return warnings["key_collapses_tasks"].sentence.partition(";")[0]
+    differing = warnings["prompts_differ"].count if "prompts_differ" in warnings else 0
+    if joined.old.key == joined.new.key == TASK_INDEX and 2 * differing > joined.match.joined:
+        tasks = counted(joined.match.joined, "task")
+        return f"{differing:,} of {tasks} joined by their position (`{TASK_INDEX}`) have another prompt on the new side"
+    return None
+
+
+def _judged(found: Statistics, counts: dict[str, int], margin: float | None) -> tuple[VerdictKind, str]:
+    if found.n < FEWEST_TASKS or (found.coverage or 0.0) < LEAST_COVERAGE:
+        scored = f"{found.n:,} of {counted(counts['tasks'], 'task')} {'was' if found.n == 1 else 'were'}"
+        numbers = f" {found.lost:,} lost, {found.won:,} won, {counts['identical']:,} identical." if found.n else ""
+        return "too_little", f"Too little to conclude: {scored} scored on both sides.{numbers}"
+    units = _Units(found.rewards_are_shares)
+    interval, difference = found.interval, found.mean_difference or 0.0
+    figures = f"{_interval(units, found)}; {_numbers(found)}"
+    if interval is not None and interval.high < 0:
+        spread = f"95% CI {units.range(-interval.high, -interval.low)} lower"
+        return "lower", f"New is lower by {units.amount(-difference)} ({spread}; {_numbers(found)})."
+    if interval is not None and interval.low > 0:
+        spread = f"95% CI {units.range(interval.low, interval.high)} higher"
+        return "higher", f"New is higher by {units.amount(difference)} ({spread}; {_numbers(found)})."
+    if interval is None and found.exact_p is not None and found.exact_p < _SIGNIFICANT and found.lost != found.won:
+        kind: VerdictKind = "lower" if found.lost > found.won else "higher"
+        return kind, f"New is {kind} by {units.amount(abs(difference))} ({figures})."
+    if margin is not None and interval is not None and -margin <= interval.low and interval.high <= margin:
+        return "within_margin", (
+            f"No difference larger than {units.amount(margin, plain=True)} ({units.signed(difference)}; {figures})."
+        )
+    sentence = f"No clear difference: {units.signed(difference)} ({figures})."
+    if interval is not None and found.resolution:
+        smallest = units.amount(found.resolution)
+        sentence += f" Differences under about {smallest} are below what this comparison can resolve."
+    return "no_clear_difference", sentence
+
+
+class _Units:
+    """How differences are told: in points when all rewards are shares, else as rewards."""
+
+    def __init__(self, are_points: bool) -> None:  # noqa: FBT001 - the one thing it is about
+        self._are_points = are_points
+
+    def number(self, value: float, *, plain: bool = False) -> str:
+        if not self._are_points:
+            return f"{value:.3g}"
+        text = f"{100 * value:.1f}"
+        return text.removesuffix(".0") if plain else text
+
+    def amount(self, value: float, *, plain: bool = False) -> str:
+        text = self.number(value, plain=plain)
+        return f"{text} {'point' if text == '1' else 'points'}" if self._are_points else text
+
+    def signed(self, value: float, *, unit: bool = True) -> str:
+        text = self.amount(abs(value)) if unit else self.number(abs(value))
+        shown = self.number(abs(value))
+        return text if not shown.strip("0.") else (_MINUS if value < 0 else "+") + text
+
+    def range(self, low: float, high: float) -> str:
+        return f"{self.number(low)} to {self.number(high)}"
+
+
+def _interval(units: _Units, found: Statistics) -> str:
+    interval: Interval | None = found.interval
+    if interval is not None:
+        low, high = (units.signed(bound, unit=False) for bound in (interval.low, interval.high))
+        return f"95% CI {low} to {high}"
+    if found.constant:
+        return "no interval: every task differs by the same amount"
+    return "no interval: the rewards are too large for one"
+
+
+def _numbers(found: Statistics) -> str:
+    exact = "" if found.exact_p is None else f", exact p {p_text(found.exact_p)}"
+    return f"{counted(found.n, 'paired task')}; {found.lost:,} lost, {found.won:,} won{exact}"
+
+
+def p_text(p: float) -> str:
+    """A p-value to two significant digits and at most three decimals; `<0.001` below."""
+    if p < 0.001:
+        return "<0.001"
+    if p >= 0.995:
+        return "1"
+    two = f"{p:.2g}"
+    return f"{p:.3f}" if len(two) > len("0.000") else two if len(two) > len("0.0") else f"{p:.2f}"
+
+
+def _prompts(joined: Joined, warnings: dict[WarningCode, Warn]) -> Iterator[str]:
+    if "prompts_differ" in warnings:
+        number, tasks = warnings["prompts_differ"].count, counted(joined.match.joined, "task")
+        yield f"{number:,} of {tasks} {'has' if number == 1 else 'have'} another prompt on the new side."
+
+
+def _masks(found: Statistics) -> Iterator[str]:
+    number = found.masked_only.new
+    if not number:
+        return
+    masked = f"{counted(number, 'task')} {'is' if number == 1 else 'are'} masked on the new side only"
+    if found.bracket is None:
+        yield f"{masked}."
+        return
+    units = _Units(are_points=True)
+    low, high = units.signed(found.bracket.low, unit=False), units.signed(found.bracket.high)
+    yield f"{masked}: had the masked tasks counted, the difference would lie between {low} and {high}."
+
+
+def _single_runs(assessment: Assessment) -> Iterator[str]:
+    if any(evidence.tag == "single_run" for evidence in assessment.evidence.values()):
+        yield "Single runs: some of these flips would appear on a rerun."
+
+
+def _borderline(kind: VerdictKind, found: Statistics) -> Iterator[str]:
+    if kind == "too_little" or found.interval is None or found.exact_p is None:
+        return
+    if (found.interval.low > 0 or found.interval.high < 0) != (found.exact_p < _SIGNIFICANT):
+        yield "Borderline: the interval and the exact test disagree."
