@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from rollout_compare.core.assessment import Assessment, Statistics
 from rollout_compare.core.keys import Joined
 from rollout_compare.core.schema import TASK_INDEX, Warn, WarningCode, counted
+from rollout_compare.statistics.masks import Bracket
 from rollout_compare.statistics.paired import Interval
 
 VerdictKind = Literal["not_comparable", "too_little", "lower", "higher", "within_margin", "no_clear_difference"]
@@ -56,7 +58,7 @@ def _judged(found: Statistics, counts: dict[str, int], margin: float | None) -> 
         scored = f"{found.n:,} of {counted(counts['tasks'], 'task')} {'was' if found.n == 1 else 'were'}"
         numbers = f" {found.lost:,} lost, {found.won:,} won, {counts['identical']:,} identical." if found.n else ""
         return "too_little", f"Too little to conclude: {scored} scored on both sides.{numbers}"
-    units = _Units(found.rewards_are_shares)
+    units = _Units.fit_for(found.rewards_are_shares, found.interval)
     interval, difference = found.interval, found.mean_difference or 0.0
     figures = f"{_interval(units, found)}; {_numbers(found)}"
     if interval is not None and interval.high < 0:
@@ -79,21 +81,27 @@ def _judged(found: Statistics, counts: dict[str, int], margin: float | None) -> 
     return "no_clear_difference", sentence
 
 
-class _Units:
+class _Units(NamedTuple):
     """How differences are told: in points when all rewards are shares, else as rewards."""
 
-    def __init__(self, are_points: bool) -> None:  # noqa: FBT001 - the one thing it is about
-        self._are_points = are_points
+    are_points: bool
+    decimals: int = 1
+
+    @classmethod
+    def fit_for(cls, are_points: bool, spread: Interval | Bracket | None) -> _Units:  # noqa: FBT001 - what it is about
+        """Units with as many decimals as it takes to tell the bounds of `spread` apart from 0."""
+        half = 0.0 if spread is None else 50 * (spread.high - spread.low)
+        return cls(are_points, max(1, math.ceil(-math.log10(half))) if half > 0 else 1)
 
     def number(self, value: float, *, plain: bool = False) -> str:
-        if not self._are_points:
+        if not self.are_points:
             return f"{value:.3g}"
-        text = f"{100 * value:.1f}"
-        return text.removesuffix(".0") if plain else text
+        text = f"{100 * value:.{self.decimals}f}"
+        return text.rstrip("0").removesuffix(".") if plain else text
 
     def amount(self, value: float, *, plain: bool = False) -> str:
         text = self.number(value, plain=plain)
-        return f"{text} {'point' if text == '1' else 'points'}" if self._are_points else text
+        return f"{text} {'point' if text == '1' else 'points'}" if self.are_points else text
 
     def signed(self, value: float, *, unit: bool = True) -> str:
         text = self.amount(abs(value)) if unit else self.number(abs(value))
@@ -143,7 +151,7 @@ def _masks(found: Statistics) -> Iterator[str]:
     if found.bracket is None:
         yield f"{masked}."
         return
-    units = _Units(are_points=True)
+    units = _Units.fit_for(True, found.bracket)  # noqa: FBT003 - a bracket exists only for shares
     low, high = units.signed(found.bracket.low, unit=False), units.signed(found.bracket.high)
     yield f"{masked}: had the masked tasks counted, the difference would lie between {low} and {high}."
 
