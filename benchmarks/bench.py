@@ -15,6 +15,7 @@ import math
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -117,6 +118,20 @@ class Bench:
         self.board.inform("G4", f"{tasks}: time", took)
         what = f"{tasks}: peak memory {written.rss / MB:,.0f} MB, above the report's"
         self.board.at_most("G4", what, max(0.0, written.rss - text.rss), size, "MB")
+
+        self.statistics(load)
+
+    def statistics(self, load: Workload) -> None:
+        """What the statistics add to a comparison, in one process so that the phases can be told apart."""
+        script = Path(__file__).with_name("phases.py")
+        done = subprocess.run(
+            [sys.executable, str(script), str(load.old), str(load.new)], capture_output=True, text=True, check=True
+        )
+        took = json.loads(done.stdout)
+        what = (
+            f"statistics of {load.plan['counts']['tasks']:,} tasks ({took['statistics']:.2f} s CPU): times the reading"
+        )
+        self.board.at_most("S", what, took["statistics"] / took["read"], 1, "x")
 
     def flips(self) -> None:
         """G4: a report with very many flips, each with its log."""

@@ -17,6 +17,7 @@ VerdictKind = Literal["not_comparable", "too_little", "lower", "higher", "within
 FEWEST_TASKS = 10
 LEAST_COVERAGE = 0.5
 _SIGNIFICANT = 0.05
+_MOST_DECIMALS = 5
 _MINUS = "\N{MINUS SIGN}"
 
 
@@ -89,9 +90,13 @@ class _Units(NamedTuple):
 
     @classmethod
     def fit_for(cls, are_points: bool, spread: Interval | Bracket | None) -> _Units:  # noqa: FBT001 - what it is about
-        """Units with as many decimals as it takes to tell the bounds of `spread` apart from 0."""
-        half = 0.0 if spread is None else 50 * (spread.high - spread.low)
-        return cls(are_points, max(1, math.ceil(-math.log10(half))) if half > 0 else 1)
+        """Units with as many decimals as it takes to tell `spread`, and a bound that is not 0, from 0."""
+        if spread is None or spread.low == spread.high:
+            return cls(are_points)
+        smallest = 50 * (spread.high - spread.low)
+        if spread.low * spread.high > 0:
+            smallest = min(smallest, 200 * min(abs(spread.low), abs(spread.high)))
+        return cls(are_points, min(_MOST_DECIMALS, max(1, math.ceil(-math.log10(smallest)))))
 
     def number(self, value: float, *, plain: bool = False) -> str:
         if not self.are_points:

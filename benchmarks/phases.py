@@ -1,0 +1,32 @@
+"""CPU seconds of the phases of one comparison, in this process: `python benchmarks/phases.py OLD NEW` prints JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+from rollout_compare.core.assessment import assess
+from rollout_compare.core.classify import Tasks
+from rollout_compare.core.identity import Names
+from rollout_compare.core.keys import join
+from rollout_compare.core.load import load_side
+
+
+def main(old_path: str, new_path: str) -> None:
+    """Read both sides, join and classify them, and work out the statistics."""
+    names = Names()
+    marks = [time.process_time()]
+    old, new = load_side(old_path, names=names), load_side(new_path, names=names)
+    marks.append(time.process_time())
+    joined = join(old, new)
+    tasks = Tasks(old, new, joined.match)
+    marks.append(time.process_time())
+    assess(joined, tasks)
+    marks.append(time.process_time())
+    read, joining, statistics = (after - before for before, after in zip(marks, marks[1:], strict=False))
+    print(json.dumps({"read": read, "join": joining, "statistics": statistics}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
