@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from itertools import pairwise
 
 from rollout_compare.core.assessment import assess
 from rollout_compare.core.classify import Tasks
@@ -24,7 +25,7 @@ def main(old_path: str, new_path: str) -> None:
     marks.append(time.process_time())
     assess(joined, tasks)
     marks.append(time.process_time())
-    read, joining, statistics = (after - before for before, after in zip(marks, marks[1:], strict=False))
+    read, joining, statistics = (after - before for before, after in pairwise(marks))
     print(json.dumps({"read": read, "join": joining, "statistics": statistics}))
 
 
