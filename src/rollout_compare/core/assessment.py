@@ -28,6 +28,8 @@ from rollout_compare.statistics.paired import Interval, Method, Paired, compare_
 MOST_PERMUTATION_TESTS = 2_000
 """Flips whose graded repeats are tested by permutation: the biggest losses first."""
 
+_SIDES: tuple[SideName, SideName] = ("old", "new")
+
 UNITS = {"output_tokens": "tokens", "input_tokens": "tokens", "seconds": "s"}
 
 
@@ -104,11 +106,9 @@ def assess(joined: Joined, tasks: Tasks) -> Assessment:
     headline = _compared(pairs.old, pairs.new, single=pairs.single, shares=shares)
     masked = _Masked(tasks)
     only = len(masked.old_only), len(masked.new_only)
-    repeats = (
-        [[tasks.counted_rewards(at, name) for at in pairs.positions] for name in ("old", "new")]
-        if (not pairs.single)
-        else [[], []]
-    )
+    # Without repeats there is no noise to work out from them.
+    repeated = [] if pairs.single else pairs.positions
+    repeats = [[tasks.counted_rewards(at, name) for at in repeated] for name in _SIDES]
     statistics = Statistics(
         n=headline.n,
         coverage=headline.n / len(tasks) if len(tasks) else None,

@@ -38,7 +38,7 @@ def judge(
     if why_not is not None:
         return Verdict("not_comparable", f"Not comparable as joined: {why_not}.")
     kind, sentence = _judged(found, counts, margin)
-    more = [*_prompts(joined, by_code), *_masks(found), *_single_runs(assessment), *_borderline(kind, found)]
+    more = [*_prompts(joined, by_code), *_masks(found, counts), *_single_runs(assessment), *_borderline(kind, found)]
     return Verdict(kind, " ".join([sentence, *more]))
 
 
@@ -148,7 +148,7 @@ def _prompts(joined: Joined, warnings: dict[WarningCode, Warn]) -> Iterator[str]
         yield f"{number:,} of {tasks} {'has' if number == 1 else 'have'} another prompt on the new side."
 
 
-def _masks(found: Statistics) -> Iterator[str]:
+def _masks(found: Statistics, counts: dict[str, int]) -> Iterator[str]:
     number = found.masked_only.new
     if not number:
         return
@@ -158,7 +158,14 @@ def _masks(found: Statistics) -> Iterator[str]:
         return
     units = _Units.fit_for(True, found.bracket)  # noqa: FBT003 - a bracket exists only for shares
     low, high = units.signed(found.bracket.low, unit=False), units.signed(found.bracket.high)
-    yield f"{masked}: had the masked tasks counted, the difference would lie between {low} and {high}."
+    left_out = ""
+    if counts["missing"]:
+        # A task that only one side has is missing on the other.
+        left_out = (
+            f" ({counts['missing_new_only']:,} tasks missing on the old side, {counts['missing_old_only']:,} on the new"
+        )
+        left_out += ", are left out)"
+    yield f"{masked}: had the masked tasks counted, the difference would lie between {low} and {high}{left_out}."
 
 
 def _single_runs(assessment: Assessment) -> Iterator[str]:
