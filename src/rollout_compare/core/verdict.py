@@ -91,7 +91,7 @@ class _Units(NamedTuple):
     @classmethod
     def fit_for(cls, are_points: bool, spread: Interval | Bracket | None) -> _Units:  # noqa: FBT001 - what it is about
         """Units with as many decimals as it takes to tell `spread`, and a bound that is not 0, from 0."""
-        if spread is None or spread.low == spread.high:
+        if not are_points or spread is None or spread.low == spread.high:
             return cls(are_points)
         smallest = 50 * (spread.high - spread.low)
         if spread.low * spread.high > 0:
