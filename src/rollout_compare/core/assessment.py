@@ -18,7 +18,7 @@ from rollout_compare.core.identity import ABSENT
 from rollout_compare.core.keys import Joined
 from rollout_compare.core.schema import FLIPS, SideName
 from rollout_compare.core.side import Side
-from rollout_compare.statistics.evidence import Evidence, weigh_evidence
+from rollout_compare.statistics.evidence import Evidence, can_permute, weigh_evidence
 from rollout_compare.statistics.flips import sign_test
 from rollout_compare.statistics.masks import Bracket, bracket
 from rollout_compare.statistics.multiple import holm
@@ -180,7 +180,7 @@ def _evidence(tasks: Tasks) -> dict[int, Evidence]:
     for at in tasks.positions(*FLIPS):
         old, new = tasks.counted_rewards(at, "old"), tasks.counted_rewards(at, "new")
         evidence = weigh_evidence(old, new, may_permute=False)
-        if evidence.p is None and evidence.tag != "single_run":
+        if evidence.p is None and evidence.tag != "single_run" and can_permute(len(old), len(new)):
             graded.append(((mean(new) or 0.0) / 2 - (mean(old) or 0.0) / 2, at))
         found[at] = evidence
     graded.sort()

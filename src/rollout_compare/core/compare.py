@@ -119,6 +119,7 @@ def _renamed(side: Side, names: Names) -> Side:
         names=names,
         task_index=indices(side.task_index),
         rollout_index=indices(side.rollout_index),
+        agents=None if side.agents is None else array("I", map(table.__getitem__, side.agents)),
         columns={name: column(of) for name, of in side.columns.items()},
         shards=[
             replace(

@@ -155,3 +155,13 @@ def named(tasks: list[str]) -> str:
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """`1 task`, `2 tasks`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def p_text(p: float) -> str:
+    """A p-value to two significant digits and at most three decimals; `<0.001` below."""
+    if p < 0.001:
+        return "<0.001"
+    if p >= 0.995:
+        return "1"
+    two = f"{p:.2g}"
+    return f"{p:.3f}" if len(two) > len("0.000") else two if len(two) > len("0.0") else f"{p:.2f}"

@@ -31,6 +31,7 @@ from rollout_compare.core.schema import (
     WarningCode,
     counted,
     named,
+    p_text,
 )
 from rollout_compare.core.side import NO_INDEX, Side
 from rollout_compare.statistics import sign_test
@@ -217,7 +218,7 @@ def _masking_differs(tasks: Tasks) -> Iterator[Warn]:
     if p < _SIGNIFICANT:
         sentence = (
             f"{counted(len(only['old']), 'task')} masked only on the old side, {len(only['new']):,} only on the new "
-            f"(exact p {p:.2g}): what is left out may not be alike"
+            f"(exact p {p_text(p)}): what is left out may not be alike"
         )
         yield _warn("masking_differs", sentence, sorted(only["old"] + only["new"]))
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from rollout_compare.core.assessment import Assessment, Statistics
 from rollout_compare.core.keys import Joined
-from rollout_compare.core.schema import TASK_INDEX, Warn, WarningCode, counted
+from rollout_compare.core.schema import TASK_INDEX, Warn, WarningCode, counted, p_text
 from rollout_compare.statistics.masks import Bracket
 from rollout_compare.statistics.paired import Interval
 
@@ -130,16 +130,6 @@ def _interval(units: _Units, found: Statistics) -> str:
 def _numbers(found: Statistics) -> str:
     exact = "" if found.exact_p is None else f", exact p {p_text(found.exact_p)}"
     return f"{counted(found.n, 'paired task')}; {found.lost:,} lost, {found.won:,} won{exact}"
-
-
-def p_text(p: float) -> str:
-    """A p-value to two significant digits and at most three decimals; `<0.001` below."""
-    if p < 0.001:
-        return "<0.001"
-    if p >= 0.995:
-        return "1"
-    two = f"{p:.2g}"
-    return f"{p:.3f}" if len(two) > len("0.000") else two if len(two) > len("0.0") else f"{p:.2f}"
 
 
 def _prompts(joined: Joined, warnings: dict[WarningCode, Warn]) -> Iterator[str]:

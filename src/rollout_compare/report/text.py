@@ -1,13 +1,12 @@
-"""The report for a terminal: the counts in one sentence, how the sides were joined, then the evidence."""
+"""The report for a terminal: the verdict, the counts in one sentence, how the sides were joined, the evidence."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 from rollout_compare.core.compare import Comparison
-from rollout_compare.core.schema import Category, SideName, TaskComparison, TaskSide, counted
+from rollout_compare.core.schema import Category, SideName, TaskComparison, TaskSide, counted, p_text
 from rollout_compare.core.side import Side
-from rollout_compare.core.verdict import p_text
 from rollout_compare.core.verifier_output import VerifierOutput, VerifierOutputs
 from rollout_compare.report.untrusted import label, log_line
 from rollout_compare.statistics.evidence import Evidence
