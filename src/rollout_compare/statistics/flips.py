@@ -23,7 +23,7 @@ def sign_test(lost: int, won: int) -> float:
     if lost < 0 or won < 0:
         raise ValueError("a count cannot be negative")
     number, fewer = lost + won, min(lost, won)
-    if number > 10**9:
+    if number > EXACT_UP_TO:
         return min(1.0, 2 * _tail(number, fewer))
     total = term = 1
     for i in range(fewer):

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from rollout_compare.statistics.magnitude import NOISE, exponent_of, mean, scaled, unscaled
 
-_TOO_LARGE = 1e300  # squares beyond are computed at a smaller scale
-
 
 class NoiseFloor(NamedTuple):
     """On how many tasks two single runs of the same side would be expected to disagree, for each side."""
@@ -84,7 +82,7 @@ def _standard_error(rewards: Sequence[float]) -> float:
     middle = sum(rewards) / repeats
     squares = sum([(reward - middle) * (reward - middle) for reward in rewards])
     exponent = 0
-    if not squares < _TOO_LARGE:
+    if not math.isfinite(squares):
         exponent = exponent_of(rewards)
         middle = math.ldexp(mean(rewards), -exponent)
         squares = math.fsum([(reward - middle) ** 2 for reward in scaled(rewards, exponent)])
