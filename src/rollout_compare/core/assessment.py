@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
 
-from rollout_compare.core.classify import Tasks, mean
+from rollout_compare.core.classify import Pairs, Tasks, mean
 from rollout_compare.core.identity import ABSENT
 from rollout_compare.core.keys import Joined
 from rollout_compare.core.schema import FLIPS, SideName
@@ -102,7 +103,7 @@ def assess(joined: Joined, tasks: Tasks) -> Assessment:
     """Work out every figure of a comparison."""
     pairs = tasks.paired()
     sides = joined.old.side, joined.new.side
-    shares = all(_are_shares(side) for side in sides)
+    shares = _are_shares(tasks, pairs)
     headline = _compared(pairs.old, pairs.new, single=pairs.single, shares=shares)
     masked = _Masked(tasks)
     only = len(masked.old_only), len(masked.new_only)
@@ -134,10 +135,12 @@ def assess(joined: Joined, tasks: Tasks) -> Assessment:
     return Assessment(statistics, _evidence(tasks))
 
 
-def _are_shares(side: Side) -> bool:
-    """Whether all rewards that count lie between 0 and 1."""
-    masked = side.masked_codes()
-    return all(0 <= reward <= 1 for reward, code in zip(side.rewards, side.signals, strict=True) if code not in masked)
+def _are_shares(tasks: Tasks, pairs: Pairs) -> bool:
+    """Whether all rewards of the paired tasks lie between 0 and 1."""
+    if pairs.single:
+        return all(0 <= reward <= 1 for reward in chain(pairs.old, pairs.new))
+    rewards = (tasks.counted_rewards(at, name) for at in pairs.positions for name in _SIDES)
+    return all(0 <= reward <= 1 for reward in chain.from_iterable(rewards))
 
 
 def _compared(old: Sequence[float], new: Sequence[float], *, single: bool, shares: bool) -> Paired:
@@ -200,11 +203,14 @@ def _groups(joined: Joined, tasks: Tasks, *, shares: bool) -> Iterator[Group]:
 
 
 def _grouped(by: str, tasks: Tasks, side: Side, codes: array[int], *, shares: bool) -> Iterator[Group]:
-    """The figures of the paired tasks by the code of their first row on `side`."""
+    """The figures of the paired tasks by the code of their rows on `side`."""
     name: SideName = "new" if tasks.is_new(side) else "old"
     members: dict[int, list[int]] = {}
     for at in tasks.paired().positions:
-        members.setdefault(codes[tasks.rows_of(at, name)[0]], []).append(at)
+        named = {codes[row] for row in tasks.rows_of(at, name)}
+        # A task that several agents attempted is none's.
+        if len(named) == 1:
+            members.setdefault(named.pop(), []).append(at)
     texts = list(side.names)
     figures = []
     for code, positions in members.items():

@@ -130,6 +130,8 @@ class Join:
     keyed_by_taskset: bool
 
 
+_NAME_LENGTH = 100
+
 COUNT_NAMES = (
     "tasks",
     "identical",
@@ -148,8 +150,13 @@ COUNT_NAMES = (
 
 def named(tasks: list[str]) -> str:
     """The first few task names as running text, with the number of those left out."""
-    shown = ", ".join(tasks[:NAMED_TASKS])
+    shown = ", ".join(map(short, tasks[:NAMED_TASKS]))
     return shown if len(tasks) <= NAMED_TASKS else f"{shown} and {len(tasks) - NAMED_TASKS} more"
+
+
+def short(name: str) -> str:
+    """A task name short enough for a sentence."""
+    return name if len(name) <= _NAME_LENGTH else name[:_NAME_LENGTH] + "…"
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

@@ -32,6 +32,7 @@ from rollout_compare.core.schema import (
     counted,
     named,
     p_text,
+    short,
 )
 from rollout_compare.core.side import NO_INDEX, Side
 from rollout_compare.statistics import sign_test
@@ -84,8 +85,8 @@ def _nothing_joined(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
     if not old or not new:
         return
     sentence = (
-        f"no task of the old side (`{joined.old.key}`: {', '.join(old[:_EXAMPLES])}) is on the new side "
-        f"(`{joined.new.key}`: {', '.join(new[:_EXAMPLES])})"
+        f"no task of the old side (`{joined.old.key}`: {', '.join(map(short, old[:_EXAMPLES]))}) is on the new side "
+        f"(`{joined.new.key}`: {', '.join(map(short, new[:_EXAMPLES]))})"
     )
     others = [f"`--key {key}` would join {number:,}" for key, number in other_keys(joined)[:_SUGGESTED]]
     sentence += f"; {', '.join(others)}" if others else "; no other key that both sides carry joins any"
@@ -108,7 +109,7 @@ def _key_collapses_tasks(joined: Joined) -> Iterator[Warn]:
         largest = max(tasks, key=lambda label: labels[label])
         yield _warn(
             "key_collapses_tasks",
-            f"{keys} holds {labels[largest]} different tasks under one name ({largest}); {_suggestion(joined)}",
+            f"{keys} holds {labels[largest]} different tasks under one name ({short(largest)}); {_suggestion(joined)}",
             tasks,
         )
 

@@ -17,7 +17,7 @@ VerdictKind = Literal["not_comparable", "too_little", "lower", "higher", "within
 FEWEST_TASKS = 10
 LEAST_COVERAGE = 0.5
 _SIGNIFICANT = 0.05
-_MOST_DECIMALS = 5
+_MOST_DECIMALS = 15
 _MINUS = "\N{MINUS SIGN}"
 
 
@@ -73,7 +73,7 @@ def _judged(found: Statistics, counts: dict[str, int], margin: float | None) -> 
         return kind, f"New is {kind} by {units.amount(abs(difference))} ({figures})."
     if margin is not None and interval is not None and -margin <= interval.low and interval.high <= margin:
         return "within_margin", (
-            f"No difference larger than {units.amount(margin, plain=True)} ({units.signed(difference)}; {figures})."
+            f"No difference larger than {units.exact(margin)} ({units.signed(difference)}; {figures})."
         )
     sentence = f"No clear difference: {units.signed(difference)} ({figures})."
     if interval is not None and found.resolution:
@@ -98,15 +98,18 @@ class _Units(NamedTuple):
             smallest = min(smallest, 200 * min(abs(spread.low), abs(spread.high)))
         return cls(are_points, min(_MOST_DECIMALS, max(1, math.ceil(-math.log10(smallest)))))
 
-    def number(self, value: float, *, plain: bool = False) -> str:
-        if not self.are_points:
-            return f"{value:.3g}"
-        text = f"{100 * value:.{self.decimals}f}"
-        return text.rstrip("0").removesuffix(".") if plain else text
+    def number(self, value: float) -> str:
+        return f"{100 * value:.{self.decimals}f}" if self.are_points else f"{value:.3g}"
 
-    def amount(self, value: float, *, plain: bool = False) -> str:
-        text = self.number(value, plain=plain)
-        return f"{text} {'point' if text == '1' else 'points'}" if self.are_points else text
+    def amount(self, value: float) -> str:
+        return f"{self.number(value)} points" if self.are_points else self.number(value)
+
+    def exact(self, margin: float) -> str:
+        """A margin as it was given: rounded down it would claim more than was shown."""
+        if not self.are_points:
+            return f"{margin:.12g}"
+        points = f"{100 * margin:.12g}"
+        return f"{points} {'point' if points == '1' else 'points'}"
 
     def signed(self, value: float, *, unit: bool = True) -> str:
         text = self.amount(abs(value)) if unit else self.number(abs(value))
