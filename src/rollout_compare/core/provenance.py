@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from rollout_compare.core.rows import Response, Row
+from rollout_compare.core.schema import LABEL_LIMIT
 from rollout_compare.core.side import Side
 
 _NAN = float("nan")
@@ -19,13 +21,13 @@ def add_provenance(side: Side, rows: Sequence[Row]) -> None:
     """Keep what `rows`, just added to the side, say of their provenance; columns exist from the first value on."""
     before = len(side) - len(rows)
     responses = [row.response for row in rows]
-    agents = [None if row.agent_ref is None else row.agent_ref.name for row in rows]
+    agents = _names([row.agent_ref and row.agent_ref.name for row in rows])
     if side.agents is not None or agents.count(None) != len(agents):
         if side.agents is None:
             side.agents = array("I", bytes(4 * before))
         side.agents.extend(side.names.codes(agents))
         _count(side.agents_seen, agents)
-    _count(side.models, [response and response.model for response in responses])
+    _count(side.models, _names([response and response.model for response in responses]))
     usages = [response and response.usage for response in responses]
     if side.measures or usages.count(None) != len(usages):
         _measure(side, "output_tokens", before, [usage and usage.output_tokens for usage in usages])
@@ -40,15 +42,33 @@ def _is_timed(response: Response | None) -> bool:
 
 def _seconds(row: Row) -> float | None:
     """How long the attempt took: what the agent measured, else from the response's creation to its completion."""
-    if row.agent_run_time is not None:
-        return row.agent_run_time
+    measured = _number(row.agent_run_time)
+    if measured is not None:
+        return measured
     response = row.response
-    if response is None or response.completed_at is None or response.created_at is None:
+    began, ended = (None, None) if response is None else map(_number, (response.created_at, response.completed_at))
+    return None if began is None or ended is None else max(0.0, ended - began)
+
+
+def _number(value: Any) -> float | None:
+    """A finite number as a float; anything else says nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return max(0.0, response.completed_at - response.created_at)
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
-def _count(counter: Counter[str], names: Sequence[Any]) -> None:
+def _names(values: list[Any]) -> list[str | None]:
+    """The texts among the values, cut to what a report can show; None for anything else."""
+    if set(map(type, values)) <= {str, type(None)} and max(map(len, filter(None, values)), default=0) <= LABEL_LIMIT:
+        return values
+    return [value[:LABEL_LIMIT] if isinstance(value, str) else None for value in values]
+
+
+def _count(counter: Counter[str], names: Sequence[str | None]) -> None:
     if names.count(None) != len(names) and len(counter) < _NAMED:
         counter.update(name for name in names if name is not None)
 
@@ -58,4 +78,5 @@ def _measure(side: Side, name: str, before: int, values: list[Any]) -> None:
         if values.count(None) == len(values):
             return
         side.measures[name] = array("d", [_NAN]) * before
-    side.measures[name].extend([_NAN if value is None else value for value in values])
+    numbers = map(_number, values)
+    side.measures[name].extend([_NAN if number is None else number for number in numbers])

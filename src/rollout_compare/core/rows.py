@@ -7,7 +7,6 @@ refused, and whatever is not valid ends in a CompareInputError that says why.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -48,24 +47,24 @@ class CreateParams(msgspec.Struct, gc=False):
 class Usage(msgspec.Struct, gc=False):
     """The tokens that a response took."""
 
-    input_tokens: float | None = None
-    output_tokens: float | None = None
+    input_tokens: Any = None
+    output_tokens: Any = None
 
 
 class Response(msgspec.Struct, gc=False):
     """The response: its metadata, where agents leave their `…error_type`, who gave it and what it took."""
 
     metadata: dict[str, Any] | None = None
-    model: str | None = None
+    model: Any = None
     usage: Usage | None = None
-    created_at: float | None = None
-    completed_at: float | None = None
+    created_at: Any = None
+    completed_at: Any = None
 
 
 class AgentRef(msgspec.Struct, gc=False):
     """Which agent made the attempt."""
 
-    name: str | None = None
+    name: Any = None
 
 
 class Row(msgspec.Struct, gc=False):
@@ -92,7 +91,7 @@ class Row(msgspec.Struct, gc=False):
     rollout_index: Any = msgspec.field(name="_ng_rollout_index", default=None)
     run_id: Any = msgspec.field(name="_ng_run_id", default=None)
     agent_ref: AgentRef | None = None
-    agent_run_time: float | None = None
+    agent_run_time: Any = None
 
 
 class PipedRow(Row, gc=False):
@@ -293,34 +292,18 @@ def _create_params(value: Any) -> CreateParams | None:
 def _response(value: Any) -> Response | None:
     if not isinstance(value, dict):
         return None
-    metadata, usage, model = value.get("metadata"), value.get("usage"), value.get("model")
+    metadata, usage = value.get("metadata"), value.get("usage")
     return Response(
         metadata if isinstance(metadata, dict) else None,
-        model if isinstance(model, str) else None,
-        _usage(usage) if isinstance(usage, dict) else None,
-        _number(value.get("created_at")),
-        _number(value.get("completed_at")),
+        value.get("model"),
+        Usage(usage.get("input_tokens"), usage.get("output_tokens")) if isinstance(usage, dict) else None,
+        value.get("created_at"),
+        value.get("completed_at"),
     )
 
 
-def _usage(value: dict[str, Any]) -> Usage:
-    return Usage(_number(value.get("input_tokens")), _number(value.get("output_tokens")))
-
-
 def _agent_ref(value: Any) -> AgentRef | None:
-    name = value.get("name") if isinstance(value, dict) else None
-    return AgentRef(name) if isinstance(name, str) else None
-
-
-def _number(value: Any) -> float | None:
-    """A finite number as it is; anything else says nothing."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
+    return AgentRef(value.get("name")) if isinstance(value, dict) else None
 
 
 _SHAPES: dict[str, Callable[[Any], Any]] = {
@@ -329,5 +312,4 @@ _SHAPES: dict[str, Callable[[Any], Any]] = {
     "response": _response,
     "instance_config": _instance,
     "agent_ref": _agent_ref,
-    "agent_run_time": _number,
 }
