@@ -138,13 +138,13 @@ def assess(joined: Joined, tasks: Tasks) -> Assessment:
 def _are_shares(tasks: Tasks, pairs: Pairs) -> bool:
     """Whether all rewards of the paired tasks lie between 0 and 1."""
     if pairs.single:
-        return all(0 <= reward <= 1 for reward in chain(pairs.old, pairs.new))
+        return all(min(rewards) >= 0 and max(rewards) <= 1 for rewards in (pairs.old, pairs.new) if rewards)
     rewards = (tasks.counted_rewards(at, name) for at in pairs.positions for name in _SIDES)
     return all(0 <= reward <= 1 for reward in chain.from_iterable(rewards))
 
 
 def _compared(old: Sequence[float], new: Sequence[float], *, single: bool, shares: bool) -> Paired:
-    binary = single and {*old, *new} <= {0.0, 1.0}
+    binary = single and all(rewards.count(0.0) + rewards.count(1.0) == len(rewards) for rewards in (old, new))
     method: Method = "bonett-price" if binary else "t"
     return compare_pairs(old, new, method=method, bounded=shares)
 

@@ -197,7 +197,7 @@ class Tasks(Sequence[TaskComparison]):
     ) -> array[float]:
         rewards, first = side.rewards, groups.first
         if single:
-            return array("d", (rewards[first[places[at]] - 1] for at in positions))
+            return array("d", [rewards[first[places[at]] - 1] for at in positions])
         # A task that both sides scored has no masked row.
         return array("d", (mean([rewards[row] for row in groups.rows(places[at])]) or 0.0 for at in positions))
 

@@ -96,12 +96,18 @@ def id_values(rows: Sequence[Row]) -> Iterator[tuple[str, list[Any]]]:
     yield from _carried("_ng_task_id", [row.ng_task_id for row in rows])
     yield from _carried("task_name", [row.task_name for row in rows])
     yield from _carried("task_id", [row.task_id for row in rows])
-    yield from _carried("instance_id", [row.instance_id for row in rows])
-    yield from _carried("uuid", [row.uuid for row in rows])
-    yield from _carried("problem_id", [row.problem_id for row in rows])
-    yield from _carried("question_id", [row.question_id for row in rows])
-    yield from _carried("uid", [row.uid for row in rows])
-    yield from _carried("id", [row.id for row in rows])
+    has_rare = [
+        row.instance_id is not None
+        or row.uuid is not None
+        or row.problem_id is not None
+        or row.question_id is not None
+        or row.uid is not None
+        or row.id is not None
+        for row in rows
+    ]
+    if any(has_rare):
+        for name in ("instance_id", "uuid", "problem_id", "question_id", "uid", "id"):
+            yield from _carried(name, [getattr(row, name) for row in rows])
     for _, metadata in _carried("verifier_metadata", [row.verifier_metadata for row in rows]):
         for leaf in VerifierMetadata.__struct_fields__:
             values = [None if owner is None else getattr(owner, leaf) for owner in metadata]

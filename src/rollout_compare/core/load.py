@@ -120,9 +120,8 @@ class _Loader:
         side.signals.extend(codes)
         self._add_places(block.offsets, block.lengths)
         self._add_identities(rows, block.keys)
-        fingerprint = side.names.prompts.of
         requests = [row.responses_create_params for row in rows]
-        side.prompts.extend([fingerprint(asked.input) if asked and asked.input else NO_PROMPT for asked in requests])
+        side.prompts.extend(side.names.prompts.of_all([asked and asked.input for asked in requests]))
         add_provenance(side, rows)
         if len(self._run_ids) < _KEPT_RUN_IDS:
             self._run_ids.update({str(row.run_id) for row in rows if row.run_id is not None})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ class Message(msgspec.Struct, gc=False):
 
 
 _decode = msgspec.json.Decoder(list[Message]).decode
+_decode_all = msgspec.json.Decoder(list[list[Message] | None]).decode
 _encode = msgspec.msgpack.Encoder().encode
 _hash = xxhash.xxh3_64_intdigest
 
@@ -35,6 +37,19 @@ class Fingerprints:
     def __init__(self) -> None:
         self._known: dict[int, int] = {}
         """Fingerprints of long prompts by the hash of their JSON."""
+
+    def of_all(self, inputs: Sequence[msgspec.Raw | None]) -> list[int]:
+        """The fingerprint of each of these inputs; None has none."""
+        raws = [raw or b"null" for raw in inputs]
+        if sum(map(len, raws)) < _LONG * len(raws):
+            try:
+                # Short prompts of the usual shape are read in one go.
+                prompts = _decode_all(b"[%b]" % b",".join(raws))
+            except (msgspec.MsgspecError, RecursionError):
+                pass
+            else:
+                return [_of_messages(messages) if messages else NO_PROMPT for messages in prompts]
+        return [self.of(raw) if raw else NO_PROMPT for raw in inputs]
 
     def of(self, raw: bytes | memoryview | msgspec.Raw) -> int:
         """A 64-bit fingerprint of `responses_create_params.input`, given as JSON; NO_PROMPT (0) when it says nothing.
@@ -52,16 +67,19 @@ class Fingerprints:
             messages = _decode(raw)
         except (msgspec.MsgspecError, RecursionError):
             messages = _messages(_loads(bytes(raw)))
-        found = NO_PROMPT
-        for message in messages:
-            if message.content:
-                found = _hash(_encode(messages)) or 1
-                break
+        found = _of_messages(messages)
         if written:
             if len(self._known) >= _KNOWN_LIMIT:
                 self._known.clear()
             self._known[written] = found
         return found
+
+
+def _of_messages(messages: list[Message]) -> int:
+    for message in messages:
+        if message.content:
+            return _hash(_encode(messages)) or 1
+    return NO_PROMPT
 
 
 def _loads(raw: bytes) -> Any:

@@ -21,23 +21,31 @@ def add_provenance(side: Side, rows: Sequence[Row]) -> None:
     """Keep what `rows`, just added to the side, say of their provenance; columns exist from the first value on."""
     before = len(side) - len(rows)
     responses = [row.response for row in rows]
-    agents = _names([row.agent_ref and row.agent_ref.name for row in rows])
+    # Most blocks of rows have no such field at all: one pass tells, before each field is looked at.
+    tells = bool(side.measures) or any(_tells(responses))
+    if tells:
+        _count(side.models, _names([response and response.model for response in responses]))
+        usages = [response and response.usage for response in responses]
+        _measure(side, "output_tokens", before, [usage and usage.output_tokens for usage in usages])
+        _measure(side, "input_tokens", before, [usage and usage.input_tokens for usage in usages])
+    agents = [row.agent_ref and row.agent_ref.name for row in rows]
     if side.agents is not None or agents.count(None) != len(agents):
         if side.agents is None:
             side.agents = array("I", bytes(4 * before))
-        side.agents.extend(side.names.codes(agents))
-        _count(side.agents_seen, agents)
-    _count(side.models, _names([response and response.model for response in responses]))
-    usages = [response and response.usage for response in responses]
-    if side.measures or usages.count(None) != len(usages):
-        _measure(side, "output_tokens", before, [usage and usage.output_tokens for usage in usages])
-        _measure(side, "input_tokens", before, [usage and usage.input_tokens for usage in usages])
-    if "seconds" in side.measures or any(row.agent_run_time for row in rows) or any(map(_is_timed, responses)):
+        side.agents.extend(side.names.codes(_names(agents)))
+        _count(side.agents_seen, _names(agents))
+    run_times = [row.agent_run_time for row in rows]
+    if tells or run_times.count(None) != len(run_times):
         _measure(side, "seconds", before, list(map(_seconds, rows)))
 
 
-def _is_timed(response: Response | None) -> bool:
-    return response is not None and response.completed_at is not None
+def _tells(responses: Sequence[Response | None]) -> list[bool]:
+    """For each response whether it names a model, its tokens or when it was done."""
+    return [
+        response is not None
+        and (response.model is not None or response.usage is not None or response.completed_at is not None)
+        for response in responses
+    ]
 
 
 def _seconds(row: Row) -> float | None:
