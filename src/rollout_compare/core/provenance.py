@@ -13,6 +13,7 @@ from rollout_compare.core.schema import LABEL_LIMIT
 from rollout_compare.core.side import Side
 
 _NAN = float("nan")
+_INFINITE = float("inf")
 _NAMED = 1000
 """How many models or agents of a side are told apart."""
 
@@ -35,7 +36,8 @@ def add_provenance(side: Side, rows: Sequence[Row]) -> None:
         side.agents.extend(side.names.codes(_names(agents)))
         _count(side.agents_seen, _names(agents))
     run_times = [row.agent_run_time for row in rows]
-    if tells or run_times.count(None) != len(run_times):
+    ends = [response and response.completed_at for response in responses]
+    if "seconds" in side.measures or run_times.count(None) + ends.count(None) != 2 * len(rows):
         _measure(side, "seconds", before, list(map(_seconds, rows)))
 
 
@@ -86,5 +88,13 @@ def _measure(side: Side, name: str, before: int, values: list[Any]) -> None:
         if values.count(None) == len(values):
             return
         side.measures[name] = array("d", [_NAN]) * before
-    numbers = map(_number, values)
-    side.measures[name].extend([_NAN if number is None else number for number in numbers])
+    if not set(map(type, values)) <= {float, int, type(None)}:
+        values = list(map(_number, values))
+    try:
+        column = array("d", [_NAN if value is None else value for value in values])
+    except OverflowError:
+        column = array("d", [_INFINITE])
+    if _INFINITE in column or -_INFINITE in column:
+        # What is not finite says nothing.
+        column = array("d", [_NAN if number is None else number for number in map(_number, values)])
+    side.measures[name].extend(column)
