@@ -16,7 +16,7 @@ Line = bytes | bytearray | memoryview
 Progress = Callable[[str, int, int], None]
 """Called with (path, bytes read so far, bytes in all or 0 when unknown); bytes as they lie on disk."""
 
-BLOCK = 1 << 20
+BLOCK = 1 << 18
 ROW_LIMIT = 512 << 20
 """Longest row that is read, in bytes."""
 
