@@ -60,6 +60,7 @@ class LineFile:
     def __init__(self, path: str, progress: Progress | None = None) -> None:
         self.path = path
         self._progress = progress
+        self._pipe_bytes = 0
         self._disk, self.origin = _open(path)
         if self.origin.packing != "plain" and not self.origin.is_pipe and not self.origin.size:
             self._disk.close()
@@ -77,8 +78,6 @@ class LineFile:
     def bytes_read(self) -> int:
         """Size of the file as it lies on disk, packed or not; of a pipe, the bytes that came out of it unpacked."""
         return self.origin.size if not self.origin.is_pipe else self._pipe_bytes
-
-    _pipe_bytes = 0
 
     def blocks(self) -> Iterator[Block]:
         """All lines in order, in blocks of about BLOCK bytes, or of one longer line and what was read with it."""

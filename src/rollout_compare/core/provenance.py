@@ -29,12 +29,12 @@ def add_provenance(side: Side, rows: Sequence[Row]) -> None:
         usages = [response and response.usage for response in responses]
         _measure(side, "output_tokens", before, [usage and usage.output_tokens for usage in usages])
         _measure(side, "input_tokens", before, [usage and usage.input_tokens for usage in usages])
-    agents = [row.agent_ref and row.agent_ref.name for row in rows]
+    agents = _names([row.agent_ref and row.agent_ref.name for row in rows])
     if side.agents is not None or agents.count(None) != len(agents):
         if side.agents is None:
             side.agents = array("I", bytes(4 * before))
-        side.agents.extend(side.names.codes(_names(agents)))
-        _count(side.agents_seen, _names(agents))
+        side.agents.extend(side.names.codes(agents))
+        _count(side.agents_seen, agents)
     run_times = [row.agent_run_time for row in rows]
     ends = [response and response.completed_at for response in responses]
     if "seconds" in side.measures or run_times.count(None) + ends.count(None) != 2 * len(rows):
