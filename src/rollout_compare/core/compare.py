@@ -8,13 +8,17 @@ from dataclasses import dataclass, replace
 
 from rollout_compare.core.assessment import Assessment, assess
 from rollout_compare.core.classify import Tasks
+from rollout_compare.core.cut import KEEP, Redaction, shortened
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.identity import IdColumn, Names
 from rollout_compare.core.keys import Joined, join
-from rollout_compare.core.schema import Join, Warn, counted, named
+from rollout_compare.core.schema import Join, Sentence, Warn, counted, named, quoted
 from rollout_compare.core.side import NO_INDEX, Side
 from rollout_compare.core.trust import doubts
 from rollout_compare.core.verdict import Verdict, judge
+
+_NAME_LENGTH = 100
+"""Longest name shown in a sentence, in characters."""
 
 
 @dataclass(slots=True)
@@ -24,7 +28,7 @@ class Comparison:
     old: Side
     new: Side
     join: Join
-    notes: list[str]
+    notes: list[Sentence]
     warnings: list[Warn]
     counts: dict[str, int]
     tasks: Tasks
@@ -32,11 +36,12 @@ class Comparison:
     verdict: Verdict
 
 
-def compare(old: Side, new: Side, *, margin: float | None = None) -> Comparison:
+def compare(old: Side, new: Side, *, margin: float | None = None, redact: Redaction = KEEP) -> Comparison:
     """Compare two sides, `old` being the reference and `new` the candidate.
 
     `margin`, in reward units and above 0, is the largest difference that does not matter: the verdict can then say
-    that there is none larger.
+    that there is none larger. `redact` takes secrets out of the names of tasks and out of every sentence; tasks are
+    joined and ordered by what their names were before.
 
     Raises CompareInputError when neither side has a row, or when the rows name no task.
     """
@@ -56,23 +61,38 @@ def compare(old: Side, new: Side, *, margin: float | None = None) -> Comparison:
     counts = tasks.counts()
     assessment = assess(joined, tasks)
     warnings = doubts(joined, tasks, counts)
+    verdict = judge(joined, warnings, counts, assessment, margin)
+    notes = [*_notes(joined, tasks), *_untested(assessment)]
+    # From here on nothing is compared any more: names and sentences are what reports may show.
+    joined.match.labels = redact.all(joined.match.labels)
+
+    def shown(sentence: Sentence) -> Sentence:
+        return sentence.with_data(lambda data: shortened(data, _NAME_LENGTH, redact))
+
     return Comparison(
         old,
         new,
         Join(
-            joined.old.key,
-            joined.new.key,
-            joined.match.old_prefix,
-            joined.match.new_prefix,
+            redact(joined.old.key),
+            redact(joined.new.key),
+            _redacted(joined.match.old_prefix, redact),
+            _redacted(joined.match.new_prefix, redact),
             joined.match.keyed_by_taskset,
         ),
-        [*_notes(joined, tasks), *_untested(assessment)],
-        warnings,
+        [shown(Sentence(note)) for note in notes],
+        [
+            replace(warning, sentence=shown(warning.sentence), tasks=tuple(redact.all(list(warning.tasks))))
+            for warning in warnings
+        ],
         counts,
         tasks,
         assessment,
-        judge(joined, warnings, counts, assessment, margin),
+        verdict._replace(sentence=shown(verdict.sentence)),
     )
+
+
+def _redacted(text: str | None, redact: Redaction) -> str | None:
+    return None if text is None else redact(text)
 
 
 def _untested(assessment: Assessment) -> list[str]:
@@ -92,14 +112,14 @@ def _notes(joined: Joined, tasks: Tasks) -> list[str]:
     for side, name in ((joined.old.side, "old"), (joined.new.side, "new")):
         classes = Counter(record.failure_class for record in side.zeroed.values())
         notes += [
-            f"{name}: {counted(number, 'failures sidecar record')} of class {failure_class} counted as reward 0"
+            f"{name}: {counted(number, 'failures sidecar record')} of class {quoted(failure_class)} counted as reward 0"
             for failure_class, number in sorted(classes.items())
         ]
         found |= classes.keys()
         if any(shard.origin.is_pipe for shard in side.shards):
             notes.append(f"{name}: read from a pipe, once: verifier output inside its rows cannot be shown")
     unused = sorted((joined.old.side.count_as_zero | joined.new.side.count_as_zero) - found)
-    notes += [f"no failures sidecar record of class {name} was there to count as reward 0" for name in unused]
+    notes += [f"no failures sidecar record of class {quoted(name)} was there to count as reward 0" for name in unused]
     return notes
 
 

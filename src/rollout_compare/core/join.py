@@ -13,7 +13,7 @@ from typing import Any
 from rollout_compare.core.groups import NOBODY, Groups
 from rollout_compare.core.identity import ABSENT
 from rollout_compare.core.keyed import Keyed
-from rollout_compare.core.schema import named
+from rollout_compare.core.schema import named, quoted
 
 
 @dataclass(slots=True)
@@ -234,7 +234,7 @@ class _Matcher:
     def _note_ambiguous(self, ambiguous: dict[int, list[Pair]], prefix: str) -> None:
         if ambiguous:
             found = [
-                f"{self._texts[task_id]} in {', '.join(self._label(pair, prefix) for pair in pairs)}"
+                f"{quoted(self._texts[task_id])} in {', '.join(quoted(self._label(pair, prefix)) for pair in pairs)}"
                 for task_id, pairs in sorted(ambiguous.items(), key=lambda item: self._texts[item[0]])
             ]
             shown = "; ".join(found[:5]) + (f"; and {len(found) - 5} more" if len(found) > 5 else "")

@@ -17,9 +17,11 @@ from rollout_compare.core.schema import (
     PROMPT,
     TASK_INDEX,
     TASK_KEY_CANDIDATES,
+    Sentence,
     SideName,
     Warn,
     counted,
+    field_name,
     named,
 )
 from rollout_compare.core.side import Side
@@ -57,7 +59,7 @@ def _unplaced(side: Keyed, name: SideName) -> list[str]:
     """A note about failures sidecar records that name a task, but not by the side's key."""
     columns = side.side.columns.values()
     records = [row for row in side.anonymous_rows() if any(column.ids[row] for column in columns)]
-    without = f"without `{side.key}`, the key of that side: listed as unknown"
+    without = f"without {field_name(side.key)}, the key of that side: listed as unknown"
     return [f"{name}: {counted(len(records), 'failures sidecar record')} {without}"] if records else []
 
 
@@ -127,7 +129,7 @@ def _by_fallback(old: Side, new: Side) -> Joined:
 
 def _noted(joined: Joined, warnings: list[Warn]) -> Joined:
     key = joined.new.key if joined.old.side.key is not None else joined.old.key
-    what = "a fingerprint of the prompt" if key == PROMPT else f"`{key}`"
+    what = "a fingerprint of the prompt" if key == PROMPT else field_name(key)
     joined.notes.append(f"no usual task id field on every row: joined by {what}")
     joined.warnings += warnings
     return joined
@@ -206,11 +208,10 @@ def index_contradictions(joined: Joined) -> list[str]:
 
 
 def _contradiction_warning(tasks: list[str], *, used: bool) -> Warn:
-    sentence = (
-        f"the rows of {counted(len(tasks), 'task')} with the same `{TASK_INDEX}` name different tasks: {named(tasks)}"
-    )
+    rows = f"the rows of {counted(len(tasks), 'task')} with the same {field_name(TASK_INDEX)}"
+    sentence = f"{rows} name different tasks: {named(tasks)}"
     ending = "the join by index is not to be trusted" if used else "the index was not used to join"
-    return Warn("index_join_contradicted", f"{sentence}; {ending}", len(tasks), tuple(tasks[:NAMED_TASKS]))
+    return Warn("index_join_contradicted", Sentence(f"{sentence}; {ending}"), len(tasks), tuple(tasks[:NAMED_TASKS]))
 
 
 def contradiction_of_explicit_index(joined: Joined) -> Warn | None:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
+from rollout_compare.core.cut import KEEP, Redaction
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.identity import IdColumn, Names, id_values
 from rollout_compare.core.ids import id_of, text_of
@@ -45,26 +46,31 @@ def load_side(
     count_as_zero: Collection[str] = (),
     names: Names | None = None,
     progress: Progress | None = None,
+    redact: Redaction = KEEP,
 ) -> Side:
     """Read one side of a comparison.
 
     `paths` are files, directories and globs, read in path order as one side; each file may be packed with gzip
     or zstd and brings its `<stem>_failures.jsonl` along. `key` is a dotted field that every row must carry.
     Records of the failure classes in `count_as_zero` count as reward 0 instead of being masked. Sides that share
-    `names` are compared with less memory.
+    `names` are compared with less memory. `redact` takes secrets out of errors and failures before these are cut to
+    what is kept of them; the digest is not changed by it.
 
     Raises CompareInputError for an input that cannot be read; it names the file and the line.
     """
     given = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
-    loader = _Loader(Side(given, names if names is not None else Names(), key), count_as_zero, progress)
+    loader = _Loader(Side(given, names if names is not None else Names(), key), count_as_zero, progress, redact)
     for files in find_shards(given):
         loader.read_shard(files)
     return loader.side
 
 
 class _Loader:
-    def __init__(self, side: Side, count_as_zero: Collection[str], progress: Progress | None) -> None:
+    def __init__(
+        self, side: Side, count_as_zero: Collection[str], progress: Progress | None, redact: Redaction
+    ) -> None:
         self.side = side
+        self._redact = redact
         side.count_as_zero = frozenset(count_as_zero)
         self._progress = progress
         self._codes: dict[Signals, int] = {SILENT: 0}
@@ -111,18 +117,18 @@ class _Loader:
                 or row.failure_kind
                 or (response is not None and response.metadata)
             ):
-                codes[at] = self._code(signals_of(row))
+                codes[at] = self._code(signals_of(row, self._redact))
         if not all(map(math.isfinite, rewards)):
             for at, reward in enumerate(rewards):
                 if not math.isfinite(reward):
                     side.rewards[first + at] = _NAN
-                    codes[at] = self._code(signals_of(rows[at]))
+                    codes[at] = self._code(signals_of(rows[at], self._redact))
         side.signals.extend(codes)
         self._add_places(block.offsets, block.lengths)
         self._add_identities(rows, block.keys)
         requests = [row.responses_create_params for row in rows]
         side.prompts.extend(side.names.prompts.of_all([asked and asked.input for asked in requests]))
-        add_provenance(side, rows)
+        add_provenance(side, rows, self._redact)
         if len(self._run_ids) < _KEPT_RUN_IDS:
             self._run_ids.update({str(row.run_id) for row in rows if row.run_id is not None})
         if side.key is not None:
@@ -228,7 +234,7 @@ class _Loader:
             offset,
             length,
             failure_class_of(row),
-            signals_of_failure(row),
+            signals_of_failure(row, self._redact),
             run_id,
         )
         _let_go(row)
@@ -270,13 +276,13 @@ class _Loader:
             said = record.said
             if record.failure_class in side.count_as_zero:
                 side.zeroed[len(side.rewards)] = Zeroed(reward, said, record.failure_class)
-                reward, said = 0.0, as_measured(said, record.failure_class, record.row)
+                reward, said = 0.0, as_measured(said, record.failure_class, record.row, self._redact)
             side.rewards.append(reward)
             side.signals.append(self._code(said))
         self._add_places([record.offset for record in standing], [record.length for record in standing])
         self._add_identities(rows, [record.key for record in standing])
         side.prompts.extend(record.prompt for record in standing)
-        add_provenance(side, rows)
+        add_provenance(side, rows, self._redact)
 
     def _materialized(self, path: str, indices: set[int]) -> dict[int, dict[str, set[KeyCode]]]:
         """What each field says of the tasks with these indices, read from a materialized inputs file."""

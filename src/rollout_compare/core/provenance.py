@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from rollout_compare.core.cut import Redaction, start_of
 from rollout_compare.core.rows import Response, Row
 from rollout_compare.core.schema import LABEL_LIMIT
 from rollout_compare.core.side import Side
@@ -18,18 +19,21 @@ _NAMED = 1000
 """How many models or agents of a side are told apart."""
 
 
-def add_provenance(side: Side, rows: Sequence[Row]) -> None:
-    """Keep what `rows`, just added to the side, say of their provenance; columns exist from the first value on."""
+def add_provenance(side: Side, rows: Sequence[Row], redact: Redaction) -> None:
+    """Keep what `rows`, just added to the side, say of their provenance; columns exist from the first value on.
+
+    Names that have to be cut are redacted first; the others are as rows say them.
+    """
     before = len(side) - len(rows)
     responses = [row.response for row in rows]
     # Most blocks of rows have no such field at all: one pass tells, before each field is looked at.
     tells = bool(side.measures) or any(_tells(responses))
     if tells:
-        _count(side.models, _names([response and response.model for response in responses]))
+        _count(side.models, _names([response and response.model for response in responses], redact))
         usages = [response and response.usage for response in responses]
         _measure(side, "output_tokens", before, [usage and usage.output_tokens for usage in usages])
         _measure(side, "input_tokens", before, [usage and usage.input_tokens for usage in usages])
-    agents = _names([row.agent_ref and row.agent_ref.name for row in rows])
+    agents = _names([row.agent_ref and row.agent_ref.name for row in rows], redact)
     if side.agents is not None or agents.count(None) != len(agents):
         if side.agents is None:
             side.agents = array("I", bytes(4 * before))
@@ -71,11 +75,11 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _names(values: list[Any]) -> list[str | None]:
+def _names(values: list[Any], redact: Redaction) -> list[str | None]:
     """The texts among the values, cut to what a report can show; None for anything else."""
     if set(map(type, values)) <= {str, type(None)} and max(map(len, filter(None, values)), default=0) <= LABEL_LIMIT:
         return values
-    return [value[:LABEL_LIMIT] if isinstance(value, str) else None for value in values]
+    return [start_of(value, LABEL_LIMIT, redact) if isinstance(value, str) else None for value in values]
 
 
 def _count(counter: Counter[str], names: Sequence[str | None]) -> None:

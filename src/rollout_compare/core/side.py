@@ -182,7 +182,7 @@ class Side:
         )
         for row, zeroed in self.zeroed.items():
             rewards[row], said[row] = zeroed.reward, zeroed.said
-        add("signals", (f"{row} {signals}" for row, signals in said.items()))
+        add("signals", (f"{row} {signals.said.hex()}" for row, signals in said.items()))
         sha.update(rewards.tobytes())
         sha.update(self.prompts.tobytes())
         return sha.hexdigest()

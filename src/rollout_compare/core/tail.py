@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from rollout_compare.core.cut import KEEP, MARGIN, Redaction, end_of, shortened
+
 LINE_LIMIT = 2_000
 """Longest line shown, in characters."""
 TAIL_LIMIT = 64 << 10
@@ -12,42 +14,59 @@ WINDOW = 1 << 20
 """How much of the end of an output is looked at, in bytes: what progress lines overwrite is not shown."""
 
 _CUT = "…"
+_MORE_LINES = 100
+"""How many lines before the tail are looked through for the start of a secret that reaches into it."""
+# Sequences of a terminal that leave no trace in what is shown: CSI, OSC and other strings up to their end, and
+# escapes of two characters.
+_SEQUENCES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"
+    r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"
+    r"|\x1b[ -/]*[0-~]"
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+)
 # Line ends, returns and control sequences; of the latter only cursor up and erasing leave a trace in what is shown.
 _CONTROL = re.compile(r"(\r?\n|\r|\x1b\[[0-?]*[ -/]*[@-~])")
 _MOVES = re.compile(r"\x1b\[(\d{0,4})(?:;\d*)?([AFJK])")
 
 
-def tail_of(text: str, lines: int, *, whole: bool = True) -> list[str]:
+def tail_of(text: str, lines: int, *, whole: bool = True, redact: Redaction = KEEP) -> list[str]:
     """The last `lines` lines of `text`: overwritten and redrawn lines in their last state, long ones cut.
 
-    `whole` says that `text` starts where the output does. Control sequences of a terminal are carried out or dropped;
-    other control characters are still in what is returned, and whoever shows it makes them harmless.
+    `whole` says that `text` starts where the output does. Control sequences of a terminal are carried out or dropped,
+    and only then `redact` sees what is left. Other control characters are still in what is returned, and whoever
+    shows it makes them harmless.
     """
     if lines <= 0:
         return []
-    if "\r" in text or "\x1b" in text:
-        drawn = _drawn(text)
+    if any(control in text for control in "\r\x1b\x9b"):
+        drawn = [_SEQUENCES.sub("", line) for line in _drawn(text)]
+        # What overwrote the first line is there as a whole.
+        whole = whole or not drawn[0].startswith(_CONTROL.split(text, maxsplit=1)[0])
     else:
-        drawn = text.rstrip("\n").rsplit("\n", lines)
-        whole = whole or len(drawn) > lines
+        drawn = text.rstrip("\n").rsplit("\n", lines + _MORE_LINES)
+        whole = whole or len(drawn) > lines + _MORE_LINES
     while drawn and not drawn[-1]:
         drawn.pop()
-    first_is_part = not whole and len(drawn) > 0
-    shown: list[str] = []
+    last = drawn[-lines - _MORE_LINES :]
+    if not whole and last and len(last) == len(drawn):
+        last[:1] = _end_of_part(last[0], redact)
+    last = [shortened(line, LINE_LIMIT, redact) if len(line) > LINE_LIMIT else line for line in last]
+    return _within(TAIL_LIMIT, redact("\n".join(last)).split("\n")[-lines:] if last else [])
+
+
+def _end_of_part(line: str, redact: Redaction) -> list[str]:
+    """The end of a line whose start is unknown; nothing of a short one, which may be the end of a secret."""
+    return [_CUT + end_of(line, LINE_LIMIT - 1, redact)] if len(line) > LINE_LIMIT + MARGIN else []
+
+
+def _within(limit: int, lines: list[str]) -> list[str]:
+    """As many of the last lines as have together no more than so many bytes."""
     size = 0
-    for at in range(len(drawn) - 1, max(-1, len(drawn) - 1 - lines), -1):
-        line = _cut(drawn[at], at_start=first_is_part and at == 0)
-        size += len(line.encode("utf-8", "replace")) + 1
-        if size > TAIL_LIMIT:
-            break
-        shown.append(line)
-    return shown[::-1]
-
-
-def _cut(line: str, *, at_start: bool) -> str:
-    if at_start:
-        return _CUT + line[-LINE_LIMIT:]
-    return line if len(line) <= LINE_LIMIT else line[:LINE_LIMIT] + _CUT
+    for at in range(len(lines) - 1, -1, -1):
+        size += len(lines[at].encode("utf-8", "replace")) + 1
+        if size > limit:
+            return lines[at + 1 :]
+    return lines
 
 
 def _drawn(text: str) -> list[str]:

@@ -26,13 +26,15 @@ from rollout_compare.core.schema import (
     NAMED_TASKS,
     PROMPT,
     TASK_INDEX,
+    Sentence,
     SideName,
     Warn,
     WarningCode,
     counted,
+    field_name,
     named,
     p_text,
-    short,
+    quoted,
 )
 from rollout_compare.core.side import NO_INDEX, Side
 from rollout_compare.statistics import sign_test
@@ -40,6 +42,7 @@ from rollout_compare.statistics import sign_test
 _EXAMPLES = 3
 _SUGGESTED = 4
 _SIGNIFICANT = 0.05
+_RUN_ID = field_name("_ng_run_id")
 _REWARD_WORDS = ("score", "reward", "accuracy", "correct", "success", "passed", "resolved", "solved", "grade")
 
 
@@ -72,7 +75,7 @@ def _sides(joined: Joined) -> tuple[tuple[Keyed, SideName], tuple[Keyed, SideNam
 
 
 def _warn(code: WarningCode, sentence: str, tasks: list[str]) -> Warn:
-    return Warn(code, sentence, len(tasks), tuple(tasks[:NAMED_TASKS]))
+    return Warn(code, Sentence(sentence), len(tasks), tuple(tasks[:NAMED_TASKS]))
 
 
 def _nothing_joined(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
@@ -84,15 +87,14 @@ def _nothing_joined(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
     new = [tasks.label(at) for at in known if found.new[at] != NOBODY]
     if not old or not new:
         return
-    sentence = (
-        f"no task of the old side (`{joined.old.key}`: {', '.join(map(short, old[:_EXAMPLES]))}) is on the new side "
-        f"(`{joined.new.key}`: {', '.join(map(short, new[:_EXAMPLES]))})"
-    )
-    others = [f"`--key {key}` would join {number:,}" for key, number in other_keys(joined)[:_SUGGESTED]]
+    keys = field_name(joined.old.key), field_name(joined.new.key)
+    examples = [", ".join(map(quoted, labels[:_EXAMPLES])) for labels in (old, new)]
+    sentence = f"no task of the old side ({keys[0]}: {examples[0]}) is on the new side ({keys[1]}: {examples[1]})"
+    others = [f"{field_name(f'--key {key}')} would join {number:,}" for key, number in other_keys(joined)[:_SUGGESTED]]
     sentence += f"; {', '.join(others)}" if others else "; no other key that both sides carry joins any"
     yield Warn(
         "nothing_joined",
-        sentence,
+        Sentence(sentence),
         len(old) + len(new),
         tuple((old[:_EXAMPLES] + new[:_EXAMPLES])[:NAMED_TASKS]),
     )
@@ -105,11 +107,11 @@ def _key_collapses_tasks(joined: Joined) -> Iterator[Warn]:
             labels[label] = max(labels.get(label, 0), number)
     if labels:
         tasks = sorted(labels)
-        keys = " or ".join(dict.fromkeys(f"`{side.key}`" for side, _ in _sides(joined)))
+        keys = " or ".join(dict.fromkeys(field_name(side.key) for side, _ in _sides(joined)))
         largest = max(tasks, key=lambda label: labels[label])
         yield _warn(
             "key_collapses_tasks",
-            f"{keys} holds {labels[largest]} different tasks under one name ({short(largest)}); {_suggestion(joined)}",
+            f"{keys} holds {labels[largest]} different tasks under one name ({quoted(largest)}); {_suggestion(joined)}",
             tasks,
         )
 
@@ -143,11 +145,11 @@ def _suggestion(joined: Joined) -> str:
     several = max(len(set(side.ids)) for side, _ in _sides(joined))
     better = [(key, number) for key, number in other_keys(joined) if number >= several]
     if better:
-        return f"use `--key {better[0][0]}`, which joins {better[0][1]:,}"
+        return f"use {field_name(f'--key {better[0][0]}')}, which joins {better[0][1]:,}"
     finer = [name for name in (*ID_FIELDS, TASK_INDEX, PROMPT) if _is_finer(joined, name)]
     if finer:
-        return f"`{finer[0]}` tells them apart, but joins none"
-    return "no other key that both sides carry tells them apart, so name one with `--key`"
+        return f"{field_name(finer[0])} tells them apart, but joins none"
+    return "no other key that both sides carry tells them apart, so name one with " + field_name("--key")
 
 
 def _is_finer(joined: Joined, name: str) -> bool:
@@ -188,8 +190,14 @@ def _tasksets_differ(joined: Joined) -> Iterator[Warn]:
     old, new = joined.old.taskset_codes(), joined.new.taskset_codes()
     if len(old) == len(new) == 1 and old != new:
         texts = list(joined.old.side.names)
-        names = f"the old side is taskset {texts[old[0]]}, the new side taskset {texts[new[0]]}"
-        yield Warn("tasksets_differ", f"{names}: tasks of the same id may be different tasks", joined.match.joined)
+        names = (
+            f"the old side is taskset {quoted(str(texts[old[0]]))}, the new side taskset {quoted(str(texts[new[0]]))}"
+        )
+        yield Warn(
+            "tasksets_differ",
+            Sentence(f"{names}: tasks of the same id may be different tasks"),
+            joined.match.joined,
+        )
 
 
 def _low_overlap(joined: Joined) -> Iterator[Warn]:
@@ -197,9 +205,9 @@ def _low_overlap(joined: Joined) -> Iterator[Warn]:
     if found.would_join:
         sentence = (
             f"{counted(found.joined, 'task')} joined as the ids stand, but {found.would_join:,} would without the "
-            f"prefix `{found.would_strip}` that all ids of one side have"
+            f"prefix {field_name(found.would_strip)} that all ids of one side have"
         )
-        yield Warn("low_overlap", sentence, found.joined)
+        yield Warn("low_overlap", Sentence(sentence), found.joined)
 
 
 def _low_coverage(tasks: Tasks, counts: dict[str, int]) -> Iterator[Warn]:
@@ -207,7 +215,7 @@ def _low_coverage(tasks: Tasks, counts: dict[str, int]) -> Iterator[Warn]:
     if 2 * len(unscored) > counts["tasks"]:
         scored = counts["tasks"] - len(unscored)
         sentence = f"scored on both sides: only {scored:,} of {counted(counts['tasks'], 'task')}"
-        yield Warn("low_coverage", sentence, len(unscored), tuple(map(tasks.label, unscored[:NAMED_TASKS])))
+        yield Warn("low_coverage", Sentence(sentence), len(unscored), tuple(map(tasks.label, unscored[:NAMED_TASKS])))
 
 
 def _masking_differs(tasks: Tasks) -> Iterator[Warn]:
@@ -229,8 +237,8 @@ def _no_rewards(side: Side, name: SideName) -> Iterator[Warn]:
     rows = sum(map(len, ranges))
     if rows and all(math.isnan(side.rewards[row]) for own in ranges for row in own):
         alike = _fields_like_a_reward(side)
-        hint = f"; fields that look like one: {', '.join(f'`{field}`' for field in alike)}" if alike else ""
-        yield Warn("no_rewards", f"no row of the {name} side has a reward{hint}", rows)
+        hint = f"; fields that look like one: {', '.join(map(field_name, alike))}" if alike else ""
+        yield Warn("no_rewards", Sentence(f"no row of the {name} side has a reward{hint}"), rows)
 
 
 def _fields_like_a_reward(side: Side) -> list[str]:
@@ -280,7 +288,7 @@ def _duplicate_rollouts(side: Keyed, name: SideName, joined: Joined) -> Iterator
             f"{counted(surplus, 'row')} of the {name} side for a rollout (same task, same indices) that has one "
             f"already: {named(duplicated)}"
         )
-        yield Warn("duplicate_rollouts", sentence, surplus, tuple(duplicated[:NAMED_TASKS]))
+        yield Warn("duplicate_rollouts", Sentence(sentence), surplus, tuple(duplicated[:NAMED_TASKS]))
 
 
 def _repeated_rows(side: Side, rows: list[int]) -> int:
@@ -312,8 +320,9 @@ def _stale_sidecar(side: Side, name: SideName) -> Iterator[Warn]:
             what = f"has {counted(tally.records, 'record')}, each of a rollout that has a row"
             number = tally.records
         elif tally.of_another_run:
-            what = f"has {counted(tally.of_another_run, 'record')} of another run (`_ng_run_id`) than the rows"
+            what = f"has {counted(tally.of_another_run, 'record')} of another run ({_RUN_ID}) than the rows"
             number = tally.of_another_run
         else:
             continue
-        yield Warn("stale_sidecar", f"{name}: the failures sidecar {shard.files.sidecar} {what}: left over?", number)
+        sidecar = quoted(shard.files.sidecar or "")
+        yield Warn("stale_sidecar", Sentence(f"{name}: the failures sidecar {sidecar} {what}: left over?"), number)

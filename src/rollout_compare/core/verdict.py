@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from rollout_compare.core.assessment import Assessment, Statistics
 from rollout_compare.core.keys import Joined
-from rollout_compare.core.schema import TASK_INDEX, Warn, WarningCode, counted, p_text
+from rollout_compare.core.schema import TASK_INDEX, Sentence, Warn, WarningCode, counted, field_name, p_text
 from rollout_compare.statistics.masks import Bracket
 from rollout_compare.statistics.paired import Interval
 
@@ -25,7 +25,7 @@ class Verdict(NamedTuple):
     """What kind of verdict it is, and its sentence, the same in every report."""
 
     kind: VerdictKind
-    sentence: str
+    sentence: Sentence
 
 
 def judge(
@@ -36,21 +36,23 @@ def judge(
     by_code = {warning.code: warning for warning in warnings}
     why_not = _not_comparable(joined, by_code)
     if why_not is not None:
-        return Verdict("not_comparable", f"Not comparable as joined: {why_not}.")
+        return Verdict("not_comparable", Sentence(f"Not comparable as joined: {why_not}."))
     kind, sentence = _judged(found, counts, margin)
     more = [*_prompts(joined, by_code), *_masks(found, counts), *_single_runs(assessment), *_borderline(kind, found)]
-    return Verdict(kind, " ".join([sentence, *more]))
+    return Verdict(kind, Sentence(" ".join([sentence, *more])))
 
 
 def _not_comparable(joined: Joined, warnings: dict[WarningCode, Warn]) -> str | None:
     if "nothing_joined" in warnings:
-        return f"no task of the old side (`{joined.old.key}`) is on the new side (`{joined.new.key}`)"
+        return (
+            f"no task of the old side ({field_name(joined.old.key)}) is on the new side ({field_name(joined.new.key)})"
+        )
     if "key_collapses_tasks" in warnings:
-        return warnings["key_collapses_tasks"].sentence.partition(";")[0]
+        return warnings["key_collapses_tasks"].sentence.first_clause
     differing = warnings["prompts_differ"].count if "prompts_differ" in warnings else 0
     if joined.old.key == joined.new.key == TASK_INDEX and 2 * differing > joined.match.joined:
-        tasks = counted(joined.match.joined, "task")
-        return f"{differing:,} of {tasks} joined by their position (`{TASK_INDEX}`) have another prompt on the new side"
+        tasks = f"{counted(joined.match.joined, 'task')} joined by their position ({field_name(TASK_INDEX)})"
+        return f"{differing:,} of {tasks} have another prompt on the new side"
     return None
 
 

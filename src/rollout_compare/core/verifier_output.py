@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from rollout_compare.core.compare import Comparison
+from rollout_compare.core.cut import KEEP, Redaction, shortened
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.json_line import field_of, fields_of
 from rollout_compare.core.lines import InputChangedError, Origin, read_rows
@@ -57,10 +58,21 @@ class LogSearch:
     """How many lines to show."""
     allow_absolute: bool = False
     """Whether an absolute path may lie outside the roots."""
+    redact: Redaction = KEEP
+    """Takes secrets out of what is shown, before it is cut."""
 
 
 class UnavailableError(Exception):
-    """A log that is not shown; the message says why."""
+    """A log that is not shown: the message says why, with room for the path that is shown in it."""
+
+    def __init__(self, why: str, path: str) -> None:
+        super().__init__(why, path)
+        self.why = why
+        self.path = path
+
+    def shown(self, redact: Redaction) -> str:
+        """The message with a path of bounded length."""
+        return self.why.format(path=shortened(self.path, _SHOWN_PATH, redact))
 
 
 class VerifierOutputs:
@@ -148,7 +160,7 @@ class _Finder:
         try:
             return self._log(row, directory, tail) if directory else self._unavailable(why)
         except UnavailableError as reason:
-            return self._unavailable(f"{reason}; {why}")
+            return self._unavailable(f"{reason.shown(self.search.redact)}; {why}")
 
     def _unavailable(self, why: str) -> VerifierOutput:
         return VerifierOutput(self.name, f"unavailable: {why}", None)
@@ -160,13 +172,13 @@ class _Finder:
             try:
                 return self._log(row, directory, tail)
             except UnavailableError as reason:
-                why = str(reason)
+                why = reason.shown(self.search.redact)
         for name in self._fields:
             text = _embedded(field_of(whole, name))
             if text.strip():
                 window = text[-WINDOW:]
-                lines = tail_of(window, tail, whole=len(window) == len(text))
-                return VerifierOutput(self.name, f"row field {name}", lines)
+                lines = tail_of(window, tail, whole=len(window) == len(text), redact=self.search.redact)
+                return VerifierOutput(self.name, f"row field {shortened(name, _SHOWN_PATH, self.search.redact)}", lines)
         return self._unavailable(why)
 
     def _log(self, row: int, directory: str, tail: int) -> VerifierOutput:
@@ -179,13 +191,14 @@ class _Finder:
             try:
                 source, text, whole = _read_log(path, confinement)
             except UnavailableError as reason:
-                reasons.append(str(reason))
+                reasons.append(reason)
             else:
-                return VerifierOutput(self.name, source, tail_of(text, tail, whole=whole))
+                lines = tail_of(text, tail, whole=whole, redact=self.search.redact)
+                return VerifierOutput(self.name, shortened(source, _SHOWN_PATH, self.search.redact), lines)
         if not reasons:
-            reasons = [f"outside the log roots: {_shown(directory)} (there are none)"]
+            raise UnavailableError("outside the log roots: {path} (there are none)", directory)
         # A place where something lay says more than one where nothing was.
-        raise UnavailableError(next((why for why in reasons if not why.startswith(_NOT_FOUND)), reasons[0]))
+        raise next((reason for reason in reasons if not reason.why.startswith(_NOT_FOUND)), reasons[0])
 
     @cached_property
     def _foreign(self) -> frozenset[str]:
@@ -243,15 +256,13 @@ def _read_log(path: str, confinement: _Confinement | None) -> tuple[str, str, bo
         path = os.path.join(path, _LOG_NAME)
         resolved, status = _resolved(path, confinement)
     if not stat.S_ISREG(status.st_mode):
-        message = f"not a regular file: {_shown(path)}"
-        raise UnavailableError(message)
+        raise UnavailableError("not a regular file: {path}", path)
     if not resolved.endswith(_LOG_ENDINGS):
-        message = f"cannot read {_shown(path)}: not named like a log ({', '.join(_LOG_ENDINGS)})"
-        raise UnavailableError(message)
+        raise UnavailableError(f"cannot read {{path}}: not named like a log ({', '.join(_LOG_ENDINGS)})", path)
     try:
         return path, *_end_of(resolved, status)
     except OSError as fault:
-        raise UnavailableError(_cannot_read(path, fault)) from None
+        raise _cannot_read(path, fault) from None
 
 
 def _end_of(resolved: str, status: os.stat_result) -> tuple[str, bool]:
@@ -273,25 +284,18 @@ def _resolved(path: str, confinement: _Confinement | None) -> tuple[str, os.stat
     try:
         resolved = os.path.realpath(path)
         if confinement is not None and not confinement.allows(resolved):
-            message = f"outside the log roots: {_shown(path)}"
-            raise UnavailableError(message)
+            raise UnavailableError("outside the log roots: {path}", path)
         return resolved, os.stat(resolved)
     except (FileNotFoundError, NotADirectoryError):
-        message = f"{_NOT_FOUND} {_shown(path)}"
-        raise UnavailableError(message) from None
+        raise UnavailableError(f"{_NOT_FOUND} {{path}}", path) from None
     except OSError as fault:
-        raise UnavailableError(_cannot_read(path, fault)) from None
+        raise _cannot_read(path, fault) from None
     except ValueError:
-        message = f"{_NOT_FOUND} {_shown(path)} (no possible path)"
-        raise UnavailableError(message) from None
+        raise UnavailableError(f"{_NOT_FOUND} {{path}} (no possible path)", path) from None
 
 
-def _cannot_read(path: str, fault: OSError) -> str:
-    return f"cannot read {_shown(path)}: {fault.strerror or fault}"
-
-
-def _shown(path: str) -> str:
-    return path if len(path) <= _SHOWN_PATH else path[:_SHOWN_PATH] + "…"
+def _cannot_read(path: str, fault: OSError) -> UnavailableError:
+    return UnavailableError(f"cannot read {{path}}: {fault.strerror or 'an error of the system'}", path)
 
 
 def _embedded(value: Any) -> str:

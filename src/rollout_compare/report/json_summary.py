@@ -78,12 +78,12 @@ def _side(side: Side) -> dict[str, Any]:
 def _encoded(value: Any) -> str:
     """The JSON of a value: in ASCII, by escapes, so that any text survives, lone surrogates too."""
     try:
-        fast = msgspec.json.encode(value)
+        fast = msgspec.json.encode(value, enc_hook=str)
         if fast.isascii():
             return fast.decode("ascii")
     except UnicodeEncodeError:
         pass
-    return _encode(msgspec.to_builtins(value))
+    return _encode(msgspec.to_builtins(value, enc_hook=str))
 
 
 def _statistics(found: Statistics) -> dict[str, Any]:
