@@ -12,6 +12,7 @@ from rollout_compare.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from typing import NoReturn
 
 _TERMINATED = 143
@@ -116,7 +117,18 @@ def _parser() -> argparse.ArgumentParser:
         help="failure class that counts as reward 0",
     )
     add("--json", metavar="PATH", type=_path, help="write the JSON summary to PATH, or - for standard output")
-    add("--format", choices=("text", "json"), default="text", help="what to print (default text)")
+    add("--markdown", metavar="PATH", type=_path, help="write the report for a pull request's comment to PATH")
+    add("--html", metavar="PATH", type=_path, help="write the report to open in a browser to PATH")
+    add("--template", metavar="FILE", type=_path, help="a Jinja2 template that extends the Markdown report")
+    add(
+        "--redact",
+        metavar="REGEX",
+        type=_pattern,
+        action="append",
+        default=[],
+        help="show [redacted] instead of what matches, in every report (repeatable)",
+    )
+    add("--format", choices=("text", "markdown", "json"), default="text", help="what to print (default text)")
     add("--version", action=_Version, nargs=0, help="show the version and exit")
     return parser
 
@@ -145,6 +157,17 @@ def _path(text: str) -> str:
         message = f"{text!r} is no path"
         raise argparse.ArgumentTypeError(message)
     return text
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    import re
+
+    try:
+        return re.compile(text)
+    except (re.error, RecursionError, OverflowError) as fault:
+        # The pattern itself may be the secret.
+        message = f"no regular expression: {fault}"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 def _lines(text: str) -> int:

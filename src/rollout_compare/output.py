@@ -66,6 +66,16 @@ def is_standard_output(path: str) -> bool:
         return False
 
 
+def is_colour_terminal() -> bool:
+    """Whether standard output is a terminal that may be sent colours (see no-color.org)."""
+    return (
+        sys.stdout is not None
+        and sys.stdout.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM") != "dumb"
+    )
+
+
 class _File:
     """A file written beside its target and put in place whole; a device or a pipe is written as it is."""
 

@@ -17,7 +17,7 @@ import msgspec
 from rollout_compare.core.classify import Pairs, Tasks, mean
 from rollout_compare.core.identity import ABSENT
 from rollout_compare.core.keys import Joined
-from rollout_compare.core.schema import FLIPS, SideName
+from rollout_compare.core.schema import FLIPS, REWARD_TOLERANCE, SideName
 from rollout_compare.core.side import Side
 from rollout_compare.statistics.evidence import Evidence, can_permute, weigh_evidence
 from rollout_compare.statistics.flips import sign_test
@@ -40,6 +40,13 @@ class MaskedOnly(NamedTuple):
     old: int
     new: int
     p: float
+
+
+class Solved(NamedTuple):
+    """How many of the paired tasks have the full reward on each side."""
+
+    old: int
+    new: int
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -80,6 +87,8 @@ class Statistics(msgspec.Struct, frozen=True):
     won: int
     exact_p: float | None
     resolution: float | None
+    solved: Solved | None
+    """None unless all rewards lie between 0 and 1."""
     noise_floor: NoiseFloor
     rerun_standard_error: float | None
     bracket: Bracket | None
@@ -123,6 +132,7 @@ def assess(joined: Joined, tasks: Tasks) -> Assessment:
         won=headline.won,
         exact_p=sign_test(headline.lost, headline.won) if headline.n else None,
         resolution=headline.resolution,
+        solved=Solved(_full(pairs.old), _full(pairs.new)) if shares else None,
         noise_floor=noise_floor(*repeats),
         rerun_standard_error=rerun_standard_error(*repeats),
         bracket=masked.bracket(headline) if shares else None,
@@ -141,6 +151,10 @@ def _are_shares(tasks: Tasks, pairs: Pairs) -> bool:
         return all(min(rewards) >= 0 and max(rewards) <= 1 for rewards in (pairs.old, pairs.new) if rewards)
     rewards = (tasks.counted_rewards(at, name) for at in pairs.positions for name in _SIDES)
     return all(0 <= reward <= 1 for reward in chain.from_iterable(rewards))
+
+
+def _full(rewards: Sequence[float]) -> int:
+    return sum(reward >= 1 - REWARD_TOLERANCE for reward in rewards)
 
 
 def _compared(old: Sequence[float], new: Sequence[float], *, single: bool, shares: bool) -> Paired:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, overload
 
 from rollout_compare.core.groups import NOBODY, Groups
@@ -95,12 +95,23 @@ class Pairs(NamedTuple):
     single: bool
 
 
+class Tasksets(NamedTuple):
+    """The tasksets of a side's rows."""
+
+    codes: array[int]
+    """One per row."""
+    names: dict[int, str]
+    """By their codes."""
+
+
 class Tasks(Sequence[TaskComparison]):
     """All tasks in label order. Only their classes are stored; a task is worked out when it is asked for."""
 
-    def __init__(self, old: Side, new: Side, match: Match) -> None:
+    def __init__(self, old: Side, new: Side, match: Match, tasksets: Mapping[SideName, Tasksets] | None = None) -> None:
         self._sides = old, new
         self._match = match
+        self._tasksets = tasksets or {}
+        """Of the sides that span several tasksets."""
         self._categories = bytearray(_classes(old, new, match))
 
     def __len__(self) -> int:
@@ -160,6 +171,14 @@ class Tasks(Sequence[TaskComparison]):
     def label(self, at: int) -> str:
         """The name of a task."""
         return self._match.labels[at]
+
+    def taskset(self, at: int) -> str | None:
+        """The taskset of a task, when a side spans several of them."""
+        for side, (codes, names) in self._tasksets.items():
+            rows = self.rows_of(at, side)
+            if rows and codes[rows[0]] in names:
+                return names[codes[rows[0]]]
+        return None
 
     def _place(self, at: int, side: SideName) -> tuple[Groups, int]:
         found = self._match

@@ -7,12 +7,13 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from rollout_compare.core.assessment import Assessment, assess
-from rollout_compare.core.classify import Tasks
+from rollout_compare.core.classify import Tasks, Tasksets
 from rollout_compare.core.cut import KEEP, Redaction, shortened
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.identity import IdColumn, Names
+from rollout_compare.core.keyed import Keyed
 from rollout_compare.core.keys import Joined, join
-from rollout_compare.core.schema import Join, Sentence, Warn, counted, named, quoted
+from rollout_compare.core.schema import Join, Sentence, SideName, Warn, counted, named, quoted
 from rollout_compare.core.side import NO_INDEX, Side
 from rollout_compare.core.trust import doubts
 from rollout_compare.core.verdict import Verdict, judge
@@ -57,7 +58,7 @@ def compare(old: Side, new: Side, *, margin: float | None = None, redact: Redact
             # A record that belongs to no task can lose no reward of one.
             side.side = side.side.without_zeroed(unplaced)
     old, new = joined.old.side, joined.new.side
-    tasks = Tasks(old, new, joined.match)
+    tasks = Tasks(old, new, joined.match, _tasksets(joined, redact))
     counts = tasks.counts()
     assessment = assess(joined, tasks)
     warnings = doubts(joined, tasks, counts)
@@ -89,6 +90,18 @@ def compare(old: Side, new: Side, *, margin: float | None = None, redact: Redact
         assessment,
         verdict._replace(sentence=shown(verdict.sentence)),
     )
+
+
+def _tasksets(joined: Joined, redact: Redaction) -> dict[SideName, Tasksets]:
+    """The tasksets of the sides that span several of them."""
+    found: dict[SideName, Tasksets] = {}
+    sides: tuple[tuple[SideName, Keyed], ...] = (("new", joined.new), ("old", joined.old))
+    for name, side in sides:
+        codes = side.taskset_codes()
+        if len(codes) > 1 and side.tasksets is not None:
+            texts = list(side.side.names)
+            found[name] = Tasksets(side.tasksets, {code: redact(str(texts[code])) for code in codes})
+    return found
 
 
 def _redacted(text: str | None, redact: Redaction) -> str | None:

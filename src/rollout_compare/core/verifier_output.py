@@ -11,10 +11,11 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from rollout_compare.core.classify import Tasks
 from rollout_compare.core.compare import Comparison
 from rollout_compare.core.cut import KEEP, Redaction, shortened
 from rollout_compare.core.errors import CompareInputError
@@ -29,6 +30,8 @@ _LOGS_DIR = "verifier_logs_dir"
 _LOG_NAME = "test-stdout.txt"
 _LOG_ENDINGS = (".txt", ".log", ".out")
 _SHOWN_PATH = 300
+_KEPT_TAILS = 20 << 20
+"""Up to so many characters, tails of packed inputs are kept as long as any report may show them."""
 _NOT_FOUND = "not found:"
 
 
@@ -56,6 +59,8 @@ class LogSearch:
     """Fields of a row (dotted) that may hold verifier output, before the usual fallbacks."""
     tail: int = DEFAULT_TAIL
     """How many lines to show."""
+    longest: int = 0
+    """How many lines may be asked for besides, by a report that has room for more."""
     allow_absolute: bool = False
     """Whether an absolute path may lie outside the roots."""
     redact: Redaction = KEEP
@@ -78,20 +83,39 @@ class UnavailableError(Exception):
 class VerifierOutputs:
     """The verifier output of each flip's losing row, found when it is asked for."""
 
-    def __init__(self, comparison: Comparison, search: LogSearch) -> None:
-        self._tasks = comparison.tasks
-        self._finders: dict[SideName, _Finder] = {
+    def __init__(self, tasks: Tasks, finders: dict[SideName, _Finder]) -> None:
+        self._tasks = tasks
+        self._finders = finders
+
+    @classmethod
+    def of_comparison(cls, comparison: Comparison, search: LogSearch) -> VerifierOutputs:
+        """The verifier outputs of a comparison; what can be read only once more as a whole is read now."""
+        tasks = comparison.tasks
+        finders: dict[SideName, _Finder] = {
             "old": _Finder(comparison.old, comparison.new, "old", search),
             "new": _Finder(comparison.new, comparison.old, "new", search),
         }
-        losers = [self._tasks.losing_row(at) for at in self._tasks.positions(*FLIPS)]
-        for name, finder in self._finders.items():
+        losers = [tasks.losing_row(at) for at in tasks.positions(*FLIPS)]
+        for name, finder in finders.items():
             finder.prepare([row for side, row in losers if side == name])
+        return cls(tasks, finders)
 
-    def of(self, at: int) -> VerifierOutput:
-        """The verifier output of the flip that stands at this position among the tasks."""
+    def redacted_by(self, redact: Redaction) -> VerifierOutputs:
+        """The same, under the redaction of one report."""
+        finders = {
+            name: replace(finder, search=replace(finder.search, redact=redact))
+            for name, finder in self._finders.items()
+        }
+        return VerifierOutputs(self._tasks, finders)
+
+    def of(self, at: int, tail: int | None = None) -> VerifierOutput:
+        """The verifier output of the flip that stands at this position among the tasks.
+
+        At most `tail` lines of it, by default as many as the search says.
+        """
         side, row = self._tasks.losing_row(at)
-        return self._finders[side].find(row)
+        finder = self._finders[side]
+        return finder.find(row, finder.search.tail if tail is None else tail)
 
     def source(self, at: int) -> VerifierOutput:
         """The same without its lines, which take their time to work out."""
@@ -120,18 +144,22 @@ class _Finder:
             origin = self._origin(row)
             if origin.packing != "plain" and not origin.is_pipe:
                 by_origin.setdefault(origin.path, (origin, []))[1].append(row)
+        room = _KEPT_TAILS
         for origin, wanted in by_origin.values():
             texts = read_rows(origin, [self._span(row) for row in wanted])
             for row in wanted:
-                self._kept[row] = self._from_rows(row, texts, self.search.tail)
+                tail = max(self.search.tail, self.search.longest) if room > 0 else self.search.tail
+                self._kept[row] = self._from_rows(row, texts, tail)
+                room -= sum(map(len, self._kept[row].lines or ()))
 
-    def find(self, row: int, tail: int | None = None) -> VerifierOutput:
+    def find(self, row: int, tail: int) -> VerifierOutput:
         """The verifier output of a row of this side, with at most `tail` lines of it."""
         kept = self._kept.get(row)
-        if kept is not None:
+        if kept is None:
+            return self._from_rows(row, read_rows(self._origin(row), [self._span(row)]), tail)
+        if kept.lines is None or len(kept.lines) <= tail:
             return kept
-        number = self.search.tail if tail is None else tail
-        return self._from_rows(row, read_rows(self._origin(row), [self._span(row)]), number)
+        return replace(kept, lines=kept.lines[len(kept.lines) - tail :])
 
     def _origin(self, row: int) -> Origin:
         shard = self.side.shard_of(row)

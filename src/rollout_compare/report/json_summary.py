@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from rollout_compare.core.assessment import MaskedOnly, Statistics
-from rollout_compare.core.compare import Comparison
+from rollout_compare.core.assessment import MaskedOnly, Solved, Statistics
 from rollout_compare.core.schema import FLIPS
 from rollout_compare.core.side import Side
-from rollout_compare.core.verifier_output import VerifierOutputs
+from rollout_compare.report.facts import Facts
+from rollout_compare.report.untrusted import Redactor
 from rollout_compare.statistics.evidence import Evidence
 from rollout_compare.statistics.masks import Bracket
 from rollout_compare.statistics.noise import NoiseFloor
@@ -26,18 +27,19 @@ _NAMED = 20
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
-def json_summary(comparison: Comparison, outputs: VerifierOutputs) -> Iterator[str]:
+def json_summary(facts: Facts) -> Iterator[str]:
     """The summary's text in pieces, one task a line."""
+    comparison, redact = facts.comparison, facts.redact
     head = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "rollout-compare", "version": VERSION},
-        "sides": {"old": _side(comparison.old), "new": _side(comparison.new)},
+        "sides": {"old": _side(comparison.old, redact), "new": _side(comparison.new, redact)},
         "verdict": {"kind": comparison.verdict.kind, "sentence": comparison.verdict.sentence},
         "counts": comparison.counts,
         "join": comparison.join,
         "notes": comparison.notes,
         "warnings": comparison.warnings,
-        "statistics": _statistics(comparison.assessment.statistics),
+        "statistics": _statistics(facts.statistics, redact),
     }
     members = [f'"{name}": {_encoded(value)},\n' for name, value in head.items()]
     yield "{\n" + "".join(members) + '"tasks": ['
@@ -45,34 +47,42 @@ def json_summary(comparison: Comparison, outputs: VerifierOutputs) -> Iterator[s
     for at, task in enumerate(comparison.tasks):
         entry = {
             "task": task.task,
+            "taskset": comparison.tasks.taskset(at),
             "category": task.category,
             "winner": task.winner,
             "old": task.old,
             "new": task.new,
             "evidence": _evidence(comparison.assessment.evidence.get(at)),
-            "verifier_output": _source(outputs, at) if task.category in FLIPS else None,
+            "verifier_output": _source(facts, at) if task.category in FLIPS else None,
         }
         yield separator + _encoded(entry)
         separator = ",\n"
-    yield "\n]\n}\n"
+    yield f'\n],\n"redacted": {redact.number}\n}}\n'
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: Side, redact: Redactor) -> dict[str, Any]:
     tallies = [shard.tally for shard in side.shards]
     return {
-        "paths": side.paths,
+        "paths": redact.all(side.paths),
         "bytes": side.bytes,
         "rows": len(side),
         "masked_rows": side.masked_rows,
         "digest": side.digest(),
-        "models": dict(side.models.most_common(_NAMED)),
-        "agents": dict(side.agents_seen.most_common(_NAMED)),
-        "shards": [shard.files.rollouts for shard in side.shards],
+        "models": _named(side.models, redact),
+        "agents": _named(side.agents_seen, redact),
+        "shards": redact.all([shard.files.rollouts for shard in side.shards]),
         "sidecar": {
             name: sum(getattr(tally, name) for tally in tallies)
             for name in ("records", "standing", "superseded", "set_aside")
         },
     }
+
+
+def _named(seen: Counter[str], redact: Redactor) -> dict[str, int]:
+    named: Counter[str] = Counter()
+    for name, rows in seen.most_common(_NAMED):
+        named[redact(name)] += rows
+    return dict(named)
 
 
 def _encoded(value: Any) -> str:
@@ -86,18 +96,19 @@ def _encoded(value: Any) -> str:
     return _encode(msgspec.to_builtins(value, enc_hook=str))
 
 
-def _statistics(found: Statistics) -> dict[str, Any]:
+def _statistics(found: Statistics, redact: Redactor) -> dict[str, Any]:
     """The figures under their names; named tuples become objects, which `msgspec` would make arrays."""
     figures: dict[str, Any] = msgspec.structs.asdict(found)
-    for name in ("interval", "noise_floor", "bracket", "masked_only"):
+    for name in ("interval", "solved", "noise_floor", "bracket", "masked_only"):
         figures[name] = _object(figures[name])
     figures["groups"] = [
-        msgspec.structs.asdict(group) | {"interval": _object(group.interval)} for group in found.groups
+        msgspec.structs.asdict(group) | {"name": redact(group.name), "interval": _object(group.interval)}
+        for group in found.groups
     ]
     return figures
 
 
-def _object(value: Interval | NoiseFloor | Bracket | MaskedOnly | None) -> dict[str, Any] | None:
+def _object(value: Interval | Solved | NoiseFloor | Bracket | MaskedOnly | None) -> dict[str, Any] | None:
     return None if value is None else value._asdict()
 
 
@@ -105,6 +116,6 @@ def _evidence(evidence: Evidence | None) -> dict[str, Any] | None:
     return None if evidence is None else {"tag": evidence.tag, "p": evidence.p}
 
 
-def _source(outputs: VerifierOutputs, at: int) -> dict[str, str]:
-    output = outputs.source(at)
+def _source(facts: Facts, at: int) -> dict[str, str]:
+    output = facts.outputs.source(at)
     return {"side": output.side, "source": output.source}

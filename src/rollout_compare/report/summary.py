@@ -81,6 +81,13 @@ class NoiseFloorSummary(_Model):
     new: float | None
 
 
+class SolvedSummary(_Model):
+    """Paired tasks with the full reward, 1; repeats by their mean."""
+
+    old: Count
+    new: Count
+
+
 class BracketSummary(_Model):
     """The mean difference had the masked tasks counted, at worst and at best."""
 
@@ -134,6 +141,7 @@ class StatisticsSummary(_Model):
     won: Count
     exact_p: float | None
     resolution: float | None
+    solved: SolvedSummary | None
     noise_floor: NoiseFloorSummary
     rerun_standard_error: float | None
     bracket: BracketSummary | None
@@ -218,6 +226,8 @@ class TaskEntry(_Model):
     """One task; `evidence` and `verifier_output` are null unless it flipped."""
 
     task: str
+    taskset: str | None
+    """Null unless a side spans several tasksets."""
     category: Category
     winner: SideName | None
     old: TaskSideEntry | None
@@ -247,3 +257,5 @@ class Summary(_Model):
     statistics: StatisticsSummary
     tasks: list[TaskEntry]
     """In code-point order of their names."""
+    redacted: Count
+    """How many different secrets were replaced by `[redacted]` in this summary."""

@@ -4,118 +4,101 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from rollout_compare.core.compare import Comparison
-from rollout_compare.core.schema import Category, SideName, TaskComparison, TaskSide, counted, p_text
-from rollout_compare.core.side import Side
-from rollout_compare.core.verifier_output import VerifierOutput, VerifierOutputs
+from rollout_compare.core.schema import Category, TaskComparison, counted
+from rollout_compare.report.facts import SIDES, Facts, Flip, Input, Signal
 from rollout_compare.report.untrusted import label, log_line
-from rollout_compare.statistics.evidence import Evidence
-from rollout_compare.statistics.paired import Interval
 
 _WIDTH = 80
 _LISTED = 200
 """Longest list of masked or missing tasks; the JSON summary holds all of them."""
 _FIGURE = "  {:<28}{:>12}{:>12}   {}"
-_WIDE = 1e6
-"""Rewards from here on are told by their power of ten."""
 _ROW = "  {:<22}{:>9}   {}"
 _WINS = {"old": "old wins", "new": "new wins"}
+_BOLD, _RED, _GREEN, _YELLOW, _DIM, _PLAIN = (f"\x1b[{code}m" for code in ("1", "31", "32", "33", "2", "0"))
+_COLOURS = {"lower": _RED, "not_comparable": _RED, "higher": _GREEN, "within_margin": _GREEN}
 
 
-def text_report(comparison: Comparison, outputs: VerifierOutputs) -> Iterator[str]:
-    """The lines of the report, without line ends."""
-    yield label(comparison.verdict.sentence)
-    yield headline(comparison.counts)
+def text_report(facts: Facts, *, colour: bool = False) -> Iterator[str]:
+    """The lines of the report, without line ends. `colour` is for a terminal that was not told `NO_COLOR`."""
+    painted = _painted if colour else _unpainted
+    yield painted(label(facts.verdict.sentence), _BOLD + _COLOURS.get(facts.verdict.kind, ""))
+    yield facts.headline
     yield ""
-    yield from _sides(comparison)
-    yield from _figures(comparison)
-    yield from _doubts(comparison)
+    yield from _sides(facts)
+    yield from _figures(facts)
+    yield from _doubts(facts, painted)
     yield ""
-    yield from _category_table(comparison.counts)
-    yield from _flips(comparison, outputs, "flipped", "Flips")
-    yield from _flips(comparison, outputs, "flipped_agent_error", "Flips with agent errors")
-    yield from _list(comparison, "masked", "Masked", _masked)
-    yield from _list(comparison, "missing", "Missing", _missing)
+    yield from _class_table(facts)
+    yield from _flips(facts, "flipped", "Flips", painted)
+    yield from _flips(facts, "flipped_agent_error", "Flips with agent errors", painted)
+    yield from _list(facts, "masked", "Masked", _masked)
+    yield from _list(facts, "missing", "Missing", _missing)
+    if facts.redacted:
+        yield ""
+        yield facts.redacted
 
 
-def headline(counts: dict[str, int]) -> str:
-    """One sentence that states the counts in words."""
-    flipped = f"{counts['flipped']:,} flipped"
-    if counts["flipped"]:
-        flipped += f" ({counts['flipped_old_win']:,} to old, {counts['flipped_new_win']:,} to new)"
-    if counts["flipped_agent_error"]:
-        flipped += f", {counts['flipped_agent_error']:,} flipped with an agent error"
-    return (
-        f"{counted(counts['tasks'], 'task')} compared: {counts['identical']:,} identical, {flipped}, "
-        f"{counts['masked']:,} masked, {counts['missing']:,} missing."
-    )
+_Paint = Callable[[str, str], str]
 
 
-def _sides(comparison: Comparison) -> Iterator[str]:
-    for name, side in (("old", comparison.old), ("new", comparison.new)):
-        yield f"  {name}   {_described(side)}"
-    join = comparison.join
+def _painted(text: str, colour: str) -> str:
+    return f"{colour}{text}{_PLAIN}"
+
+
+def _unpainted(text: str, colour: str) -> str:  # noqa: ARG001 - the same shape as the painted one
+    return text
+
+
+def _sides(facts: Facts) -> Iterator[str]:
+    for side in facts.inputs:
+        yield f"  {side.name}   {_described(side)}"
+    join = facts.join
     keys = [_key(join.old_key, join.old_prefix_stripped), _key(join.new_key, join.new_prefix_stripped)]
     joined = f"by {keys[0]}" if keys[0] == keys[1] else f"old by {keys[0]}, new by {keys[1]}"
     yield f"  join  {joined}" + (", within each taskset" if join.keyed_by_taskset else "")
 
 
-def _described(side: Side) -> str:
-    paths = side.paths if len(side.paths) == 1 else [f"{side.paths[0]} and {len(side.paths) - 1} more"]
-    masked = side.masked_rows
+def _described(side: Input) -> str:
+    path = f"{side.path} and {side.more} more" if side.more else side.path
+    masked = f", {side.masked_rows:,} masked" if side.masked_rows else ""
     shards = f", {len(side.shards)} shards" if len(side.shards) > 1 else ""
-    return f"{label(paths[0])}: {counted(len(side), 'row')}{f', {masked:,} masked' if masked else ''}{shards}"
+    return f"{label(path)}: {counted(side.rows, 'row')}{masked}{shards}"
 
 
 def _key(key: str, prefix: str | None) -> str:
     return label(key) + (f" (prefix {label(prefix)} stripped)" if prefix is not None else "")
 
 
-def _figures(comparison: Comparison) -> Iterator[str]:
-    found = comparison.assessment.statistics
-    if found.mean_old is None or found.mean_new is None or found.mean_difference is None:
+def _figures(facts: Facts) -> Iterator[str]:
+    figures = facts.figures
+    if not figures:
         return
     yield ""
     yield _FIGURE.format("", "old", "new", "difference").rstrip()
-    means = _mean(found.mean_old), _mean(found.mean_new)
-    spread = _signed(found.mean_difference) + _spread(found.interval)
-    yield _FIGURE.format(f"mean reward, {counted(found.n, 'task')}", *means, spread)
-    for other in found.secondary:
-        name = f"{other.name.replace('_', ' ')}, {counted(other.n, 'task')}"
-        numbers = f"{other.mean_old:,.1f}", f"{other.mean_new:,.1f}"
-        yield _FIGURE.format(name, *numbers, f"{other.mean_difference:+,.1f}")
-    for name, old, new in (
-        ("model", comparison.old.models, comparison.new.models),
-        ("agent", comparison.old.agents_seen, comparison.new.agents_seen),
-    ):
-        told = [", ".join(label(text) for text, _ in seen.most_common(2)) or "-" for seen in (old, new)]
-        if old or new:
-            yield f"  {name} " + (told[0] if told[0] == told[1] else f"old {told[0]}, new {told[1]}")
-    for group in found.groups[:_LISTED]:
-        difference = "-" if group.mean_difference is None else _signed(group.mean_difference)
-        p = "" if group.p_adjusted is None else f", adjusted p {p_text(group.p_adjusted)}"
-        yield f"  {group.by} {label(group.name)}: {difference}{_spread(group.interval)}, {counted(group.n, 'task')}{p}"
+    for figure in figures:
+        spread = f" ({figure.interval})" if figure.interval else ""
+        yield _FIGURE.format(figure.name, figure.old, figure.new, figure.difference + spread)
+    for maker in facts.makers:
+        told = [", ".join(map(label, names)) or "-" for names in (maker.old, maker.new)]
+        yield f"  {maker.name} " + (told[0] if maker.same else f"old {told[0]}, new {told[1]}")
+    for number, group in enumerate(facts.groups):
+        if number == _LISTED:
+            yield f"  … and {len(facts.statistics.groups) - _LISTED:,} more (--json lists every one)"
+            return
+        interval = f" ({group.interval})" if group.interval else ""
+        p = f", adjusted p {group.p}" if group.p else ""
+        difference = group.difference or "-"
+        yield f"  {group.by} {label(group.name)}: {difference}{interval}, {counted(group.tasks, 'task')}{p}"
 
 
-def _spread(interval: Interval | None) -> str:
-    return "" if interval is None else f" (95% CI {_signed(interval.low)} to {_signed(interval.high)})"
-
-
-def _mean(number: float) -> str:
-    return f"{number:.3f}" if abs(number) < _WIDE else f"{number:.3g}"
-
-
-def _signed(number: float) -> str:
-    return f"{number:+.3f}" if abs(number) < _WIDE else f"{number:+.3g}"
-
-
-def _doubts(comparison: Comparison) -> Iterator[str]:
-    said = [f"warning ({warning.code}): {warning.sentence}" for warning in comparison.warnings]
-    said += [f"note: {note}" for note in comparison.notes]
-    if said:
+def _doubts(facts: Facts, painted: _Paint) -> Iterator[str]:
+    if facts.warnings or facts.notes:
         yield ""
-    for sentence in said:
-        yield from _wrapped(label(sentence), "  ")
+    for warning in facts.warnings:
+        for line in _wrapped(label(f"warning ({warning.code}): {warning.sentence}"), "  "):
+            yield painted(line, _YELLOW)
+    for note in facts.notes:
+        yield from _wrapped(label(f"note: {note}"), "  ")
 
 
 def _wrapped(sentence: str, indent: str) -> list[str]:
@@ -131,28 +114,10 @@ def _wrapped(sentence: str, indent: str) -> list[str]:
     )
 
 
-def _category_table(counts: dict[str, int]) -> Iterator[str]:
-    def wins(old: int, new: int, words: str) -> str:
-        return f"old {words} {old:,}, new {words} {new:,}".replace("  ", " ") if old or new else ""
-
-    rows = [
-        ("class", "tasks", ""),
-        ("identical", f"{counts['identical']:,}", ""),
-        (
-            "flipped",
-            f"{counts['flipped']:,}",
-            wins(counts["flipped_old_win"], counts["flipped_new_win"], "wins"),
-        ),
-        ("flipped, agent error", f"{counts['flipped_agent_error']:,}", "rerun before counting"),
-        ("masked", f"{counts['masked']:,}", wins(counts["masked_old"], counts["masked_new"], "")),
-        (
-            "missing",
-            f"{counts['missing']:,}",
-            wins(counts["missing_old_only"], counts["missing_new_only"], "only"),
-        ),
-    ]
-    for name, number, more in rows:
-        yield _ROW.format(name, number, more if number != "0" else "").rstrip()
+def _class_table(facts: Facts) -> Iterator[str]:
+    yield _ROW.format("class", "tasks", "").rstrip()
+    for row in facts.classes:
+        yield _ROW.format(row.name, f"{row.number:,}", row.detail).rstrip()
 
 
 def _heading(title: str, number: int) -> list[str]:
@@ -160,74 +125,49 @@ def _heading(title: str, number: int) -> list[str]:
     return ["", text, "-" * len(text)]
 
 
-def _flips(comparison: Comparison, outputs: VerifierOutputs, category: Category, title: str) -> Iterator[str]:
-    positions = comparison.tasks.positions(category)
+def _flips(facts: Facts, category: Category, title: str, painted: _Paint) -> Iterator[str]:
+    positions = facts.comparison.tasks.positions(category)
     if positions:
         yield from _heading(title, len(positions))
     for number, at in enumerate(positions):
         if number:
             yield ""
-        yield from _flip(comparison.tasks[at], comparison.assessment.evidence[at], outputs.of(at))
+        yield from _flip(facts, facts.flip(at), painted)
 
 
-def _flip(task: TaskComparison, evidence: Evidence, output: VerifierOutput) -> Iterator[str]:
-    assert task.old is not None
-    assert task.new is not None
-    assert task.winner is not None
-    change = " -> ".join(_told_apart(task.old.counted_reward, task.new.counted_reward))
-    repeats = "" if task.old.rows == task.new.rows == 1 else f", {task.old.rows} v {task.new.rows} rows"
-    p = "" if evidence.p is None else f", p {p_text(evidence.p)}"
-    tag = evidence.tag.replace("_", " ")
-    yield f"- {label(task.task)}: {change}  ({_WINS[task.winner]}{repeats}, {tag}{p})"
-    for name, side in (("old", task.old), ("new", task.new)):
-        yield from (f"  {name} {said}" for said in _signals(side))
+def _flip(facts: Facts, flip: Flip, painted: _Paint) -> Iterator[str]:
+    said = ", ".join(filter(None, (_WINS[flip.winner], flip.repeats, flip.evidence)))
+    change = painted(f"{flip.old} -> {flip.new}", _RED if flip.winner == "old" else _GREEN)
+    yield f"- {label(flip.task)}: {change}  ({said})"
+    yield from (f"  {signal.side} {_signal(signal)}" for signal in flip.signals)
+    output = facts.output(flip.at)
     if output.lines is None:
         yield f"  {output.side} verifier output {label(output.source)}"
         return
     lines = "no lines" if not output.lines else f"last {counted(len(output.lines), 'line')}"
     yield f"  {output.side} verifier output, {lines} of {label(output.source)}:"
-    yield from (f"    | {log_line(line)}".rstrip() for line in output.lines)
+    yield from (painted(f"    | {log_line(line)}".rstrip(), _DIM) for line in output.lines)
 
 
-def _signals(side: TaskSide) -> Iterator[str]:
-    if side.rows > 1:
-        yield "rewards " + ", ".join(_reward(reward) for reward in side.rewards)
-    if side.agent_error is not None:
-        yield f"reports {label(side.agent_error)}"
-    if side.failure_kind is not None:
-        yield f"failed by {label(side.failure_kind)}, which counts"
+def _signal(signal: Signal) -> str:
+    return f"{signal.what} {label(signal.data)}" if signal.data else signal.what
 
 
-def _reward(reward: float | None, digits: int = 6) -> str:
-    return "masked" if reward is None else f"{reward:.{digits}g}"
-
-
-def _told_apart(old: float | None, new: float | None) -> tuple[str, str]:
-    """Both rewards with as many digits as it takes to see that they differ."""
-    for digits in (6, 9, 12):
-        texts = _reward(old, digits), _reward(new, digits)
-        if texts[0] != texts[1]:
-            return texts
-    return _reward(old, 17), _reward(new, 17)
-
-
-def _list(
-    comparison: Comparison, category: Category, title: str, line: Callable[[TaskComparison], str]
-) -> Iterator[str]:
-    positions = comparison.tasks.positions(category)
+def _list(facts: Facts, category: Category, title: str, line: Callable[[TaskComparison], str]) -> Iterator[str]:
+    tasks = facts.comparison.tasks
+    positions = tasks.positions(category)
     if positions:
         yield from _heading(title, len(positions))
     for at in positions[:_LISTED]:
-        yield line(comparison.tasks[at])
+        yield line(tasks[at])
     if len(positions) > _LISTED:
         yield f"… and {len(positions) - _LISTED:,} more (--json lists every task)"
 
 
 def _masked(task: TaskComparison) -> str:
-    sides: tuple[tuple[SideName, TaskSide | None], ...] = (("old", task.old), ("new", task.new))
     said = [
         f"{name} {label(side.masked)}" + (f": {label(side.failure_message)}" if side.failure_message else "")
-        for name, side in sides
+        for name, side in zip(SIDES, (task.old, task.new), strict=True)
         if side is not None and side.masked is not None
     ]
     return f"- {label(task.task)}: {'; '.join(said)}"

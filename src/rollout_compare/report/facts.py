@@ -1,0 +1,400 @@
+"""What there is to tell of a comparison, in words and figures: each report only lays it out.
+
+All text here is redacted and of bounded length, but not yet harmless: whoever shows it goes through
+`rollout_compare.report.untrusted`. The minus of figures is U+2212, as in the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rollout_compare.core.assessment import Group, Secondary
+from rollout_compare.core.compare import Comparison
+from rollout_compare.core.cut import shortened
+from rollout_compare.core.schema import FLIPS, SideName, TaskComparison, TaskSide, counted, p_text
+from rollout_compare.core.side import Side
+from rollout_compare.core.verifier_output import VerifierOutput, VerifierOutputs
+from rollout_compare.report.untrusted import Redactor
+from rollout_compare.statistics.evidence import Evidence
+from rollout_compare.statistics.paired import Interval
+
+NAME_LIMIT = 200
+"""Longest name of a task, a file or a model that a report for people shows, in characters."""
+_MINUS = "\N{MINUS SIGN}"
+_WIDE = 1e6
+"""Rewards from here on are told by their power of ten."""
+_MOST_REWARDS = 20
+"""How many repeats of a task are told one by one."""
+SIDES: tuple[SideName, SideName] = ("old", "new")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of the table that sets the sides against each other. The cells are words of ours."""
+
+    name: str
+    old: str
+    new: str
+    difference: str
+    interval: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """The models or agents of the sides: names from the inputs."""
+
+    name: str
+    old: list[str]
+    new: list[str]
+
+    @property
+    def same(self) -> bool:
+        """Whether both sides name the same."""
+        return self.old == self.new
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRow:
+    """One class of tasks, how many there are, and how they divide."""
+
+    name: str
+    number: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFigure:
+    """The figures of one taskset or one agent."""
+
+    by: str
+    name: str
+    tasks: int
+    difference: str
+    interval: str
+    p: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """Something a side reports about a flip: `what` is ours, `data` comes from the rows."""
+
+    side: SideName
+    what: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A flip, without its verifier output."""
+
+    at: int
+    task: str
+    old: str
+    new: str
+    winner: SideName
+    evidence: str
+    repeats: str
+    signals: list[Signal]
+    agent_error: bool
+
+    @property
+    def loser(self) -> SideName:
+        """The side with the lower reward."""
+        return "new" if self.winner == "old" else "old"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Flips of one kind, by their positions among the tasks: the biggest loss first, then by name."""
+
+    key: str
+    title: str
+    positions: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Tasks that are masked or missing alike: per side, in our words, the reason that its rows give."""
+
+    reasons: list[tuple[str, str]]
+    tasks: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One side: its files, as given, and what was read of them."""
+
+    name: SideName
+    paths: list[str]
+    shards: list[str]
+    rows: int
+    masked_rows: int
+
+    @property
+    def path(self) -> str:
+        """The first path, as a short name of the side."""
+        return self.paths[0]
+
+    @property
+    def more(self) -> int:
+        """How many paths were given besides."""
+        return len(self.paths) - 1
+
+
+class Facts:
+    """Everything a report tells. `redact` is the report's own, so that it knows what it took out."""
+
+    def __init__(self, comparison: Comparison, outputs: VerifierOutputs, redact: Redactor) -> None:
+        self.comparison = comparison
+        self.outputs = outputs
+        self.redact = redact
+        self.verdict = comparison.verdict
+        self.counts = comparison.counts
+        self.warnings = comparison.warnings
+        self.notes = comparison.notes
+        self.join = comparison.join
+        self.statistics = comparison.assessment.statistics
+
+    @property
+    def headline(self) -> str:
+        """One sentence that states the counts in words."""
+        counts = self.counts
+        flipped = f"{counts['flipped']:,} flipped"
+        if counts["flipped"]:
+            flipped += f" ({counts['flipped_old_win']:,} to old, {counts['flipped_new_win']:,} to new)"
+        if counts["flipped_agent_error"]:
+            flipped += f", {counts['flipped_agent_error']:,} flipped with an agent error"
+        return (
+            f"{counted(counts['tasks'], 'task')} compared: {counts['identical']:,} identical, {flipped}, "
+            f"{counts['masked']:,} masked, {counts['missing']:,} missing."
+        )
+
+    @cached_property
+    def inputs(self) -> tuple[Input, Input]:
+        """Both sides, old first."""
+        return self._input("old", self.comparison.old), self._input("new", self.comparison.new)
+
+    def _input(self, name: SideName, side: Side) -> Input:
+        shards = [shard.files.rollouts for shard in side.shards]
+        return Input(name, self.redact.all(side.paths), self.redact.all(shards), len(side), side.masked_rows)
+
+    @cached_property
+    def digests(self) -> tuple[str, str]:
+        """The digest of each side's rows, old first."""
+        return self.comparison.old.digest(), self.comparison.new.digest()
+
+    @property
+    def figures(self) -> list[Figure]:
+        """The sides in numbers, most of them over the tasks that both sides scored."""
+        found, figures = self.statistics, []
+        if found.mean_old is not None and found.mean_new is not None and found.mean_difference is not None:
+            difference = signed(found.mean_difference)
+            means = mean_text(found.mean_old), mean_text(found.mean_new)
+            figures.append(
+                Figure(f"mean reward, {counted(found.n, 'task')}", *means, difference, spread(found.interval))
+            )
+        if found.solved is not None and found.n:
+            solved = found.solved
+            cells = f"{solved.old:,} of {found.n:,}", f"{solved.new:,} of {found.n:,}"
+            figures.append(Figure("solved", *cells, whole(solved.new - solved.old)))
+        old, new = self.counts["masked_old"], self.counts["masked_new"]
+        if old or new:
+            figures.append(Figure("masked, tasks", f"{old:,}", f"{new:,}", whole(new - old)))
+        return [*figures, *map(_secondary, found.secondary)]
+
+    @property
+    def makers(self) -> list[Maker]:
+        """Models and agents, as far as the rows name any."""
+        old, new = self.comparison.old, self.comparison.new
+        named = (("model", old.models, new.models), ("agent", old.agents_seen, new.agents_seen))
+        return [
+            Maker(
+                name,
+                *([shortened(text, NAME_LIMIT, self.redact) for text, _ in seen.most_common(2)] for seen in both),
+            )
+            for name, *both in named
+            if any(both)
+        ]
+
+    @property
+    def groups(self) -> Iterator[GroupFigure]:
+        """The figures per taskset and per agent, where a side has several."""
+        return map(self._group, self.statistics.groups)
+
+    def _group(self, group: Group) -> GroupFigure:
+        return GroupFigure(
+            group.by,
+            shortened(group.name, NAME_LIMIT, self.redact),
+            group.n,
+            "" if group.mean_difference is None else signed(group.mean_difference),
+            spread(group.interval),
+            "" if group.p_adjusted is None else p_text(group.p_adjusted),
+        )
+
+    @property
+    def classes(self) -> list[ClassRow]:
+        """The classes, each with its number of tasks."""
+        counts = self.counts
+        flipped = _parts(("old wins", counts["flipped_old_win"]), ("new wins", counts["flipped_new_win"]))
+        masked = _parts(("old", counts["masked_old"]), ("new", counts["masked_new"]))
+        missing = _parts(("old only", counts["missing_old_only"]), ("new only", counts["missing_new_only"]))
+        erring = counts["flipped_agent_error"]
+        return [
+            ClassRow("identical", counts["identical"], ""),
+            ClassRow("flipped", counts["flipped"], flipped),
+            ClassRow("flipped, agent error", erring, "rerun before counting" if erring else ""),
+            ClassRow("masked", counts["masked"], masked),
+            ClassRow("missing", counts["missing"], missing),
+        ]
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """The flips, the most important first."""
+        tasks = self.comparison.tasks
+        regressed: list[tuple[float, int]] = []
+        improved: list[tuple[float, int]] = []
+        for at in tasks.positions("flipped"):
+            task = tasks[at]
+            change = _change(task)
+            (regressed if task.winner == "old" else improved).append((-abs(change), at))
+        erring = [(_change(tasks[at]), at) for at in tasks.positions("flipped_agent_error")]
+        found = (
+            ("regressed", "Regressed", regressed),
+            ("improved", "Improved", improved),
+            ("agent_error", "Flipped with an agent error", erring),
+        )
+        return [Section(key, title, [at for _, at in sorted(flips)]) for key, title, flips in found if flips]
+
+    def flip(self, at: int) -> Flip:
+        """The flip that stands at this position among the tasks."""
+        task = self.comparison.tasks[at]
+        assert task.old is not None
+        assert task.new is not None
+        assert task.winner is not None
+        old, new = told_apart(task.old.counted_reward, task.new.counted_reward)
+        single = task.old.rows == task.new.rows == 1
+        return Flip(
+            at,
+            shortened(task.task, NAME_LIMIT),
+            old,
+            new,
+            task.winner,
+            evidence_text(self.comparison.assessment.evidence[at]),
+            "" if single else f"{task.old.rows} v {task.new.rows} rows",
+            [*_signals("old", task.old), *_signals("new", task.new)],
+            task.category == FLIPS[1],
+        )
+
+    def output(self, at: int) -> VerifierOutput:
+        """The end of the verifier output of a flip's losing row."""
+        return self.outputs.of(at)
+
+    @property
+    def masked(self) -> list[Listing]:
+        """The masked tasks by the reasons for it, the most frequent first."""
+        groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
+        for task in self.comparison.tasks.of("masked"):
+            reasons: list[tuple[str, str]] = [
+                (name, side.masked)
+                for name, side in zip(SIDES, (task.old, task.new), strict=True)
+                if side is not None and side.masked is not None
+            ]
+            if len(reasons) == 2 and reasons[0][1] == reasons[1][1]:
+                reasons = [("old and new", reasons[0][1])]
+            groups.setdefault(tuple(reasons), []).append(shortened(task.task, NAME_LIMIT))
+        listings = [Listing(list(reasons), tasks) for reasons, tasks in groups.items()]
+        return sorted(listings, key=lambda listing: (-len(listing.tasks), listing.reasons))
+
+    @property
+    def missing(self) -> list[Listing]:
+        """The tasks that only one side has."""
+        only: dict[str, list[str]] = {"old only": [], "new only": []}
+        for task in self.comparison.tasks.of("missing"):
+            only["old only" if task.new is None else "new only"].append(shortened(task.task, NAME_LIMIT))
+        return [Listing([(side, "")], tasks) for side, tasks in only.items() if tasks]
+
+    @property
+    def redacted(self) -> str:
+        """How many secrets are not told; empty when there are none."""
+        if not self.redact.found_any:
+            return ""
+        return f"{self.redact.count} {'secret' if self.redact.count == '1' else 'secrets'} redacted"
+
+
+def _change(task: TaskComparison) -> float:
+    assert task.old is not None
+    assert task.new is not None
+    # Halves: a difference of two very large rewards would not be a number.
+    return (task.new.counted_reward or 0.0) / 2 - (task.old.counted_reward or 0.0) / 2
+
+
+def _parts(*numbers: tuple[str, int]) -> str:
+    return ", ".join(f"{words} {number:,}" for words, number in numbers) if any(n for _, n in numbers) else ""
+
+
+def _secondary(other: Secondary) -> Figure:
+    name = f"{other.name.replace('_', ' ')}, {counted(other.n, 'task')}"
+    difference = f"{other.mean_difference:+,.1f}".replace("-", _MINUS)
+    return Figure(name, f"{other.mean_old:,.1f}", f"{other.mean_new:,.1f}", difference)
+
+
+def evidence_text(evidence: Evidence) -> str:
+    """The tag of a flip and its p-value, in words."""
+    p = "" if evidence.p is None else f", p {p_text(evidence.p)}"
+    return evidence.tag.replace("_", " ") + p
+
+
+def _signals(name: SideName, side: TaskSide) -> Iterator[Signal]:
+    if side.rows > 1:
+        yield Signal(name, f"rewards {rewards_text(side.rewards)}", "")
+    if side.agent_error is not None:
+        yield Signal(name, "reports", side.agent_error)
+    if side.failure_kind is not None:
+        yield Signal(name, "measured failure", side.failure_kind)
+
+
+def rewards_text(rewards: Sequence[float | None]) -> str:
+    """The rewards of a task's rows on one side, in reading order."""
+    shown = ", ".join(map(reward_text, rewards[:_MOST_REWARDS]))
+    return shown + (f" and {len(rewards) - _MOST_REWARDS:,} more" if len(rewards) > _MOST_REWARDS else "")
+
+
+def reward_text(reward: float | None, digits: int = 6) -> str:
+    """One reward, or that there is none that counts."""
+    return "masked" if reward is None else f"{reward:.{digits}g}".replace("-", _MINUS)
+
+
+def told_apart(old: float | None, new: float | None) -> tuple[str, str]:
+    """Both rewards with as many digits as it takes to see that they differ."""
+    for digits in (6, 9, 12):
+        texts = reward_text(old, digits), reward_text(new, digits)
+        if texts[0] != texts[1]:
+            return texts
+    return reward_text(old, 17), reward_text(new, 17)
+
+
+def mean_text(number: float) -> str:
+    """A mean reward to three decimals."""
+    return (f"{number:.3f}" if abs(number) < _WIDE else f"{number:.3g}").replace("-", _MINUS)
+
+
+def signed(number: float) -> str:
+    """A difference of mean rewards, with its sign."""
+    return (f"{number:+.3f}" if abs(number) < _WIDE else f"{number:+.3g}").replace("-", _MINUS)
+
+
+def whole(number: int) -> str:
+    """A difference of two counts, with its sign unless it is 0."""
+    return f"{number:+,}".replace("-", _MINUS) if number else "0"
+
+
+def spread(interval: Interval | None) -> str:
+    """A confidence interval in words; empty when there is none."""
+    return "" if interval is None else f"95% CI {signed(interval.low)} to {signed(interval.high)}"
+
+
+def joined_by(join_key: str, prefix: str | None) -> tuple[str, str | None]:
+    """A key and the prefix stripped from its ids: both from the inputs."""
+    return shortened(join_key, NAME_LIMIT), None if prefix is None else shortened(prefix, NAME_LIMIT)

@@ -1,0 +1,356 @@
+"""The report in GitHub's Markdown: for a comment, or for a job summary, each within its limit.
+
+The layout is a Jinja2 template; this module says what is told in how much detail. `docs/reports.md` describes both for
+people who write a template of their own.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rollout_compare.core.schema import Sentence, counted
+from rollout_compare.report.budget import Budget, Limit, Plan
+from rollout_compare.report.facts import Facts, Figure, Flip, Input, Listing, joined_by
+from rollout_compare.report.template import Template, TemplateError, load_template
+from rollout_compare.report.untrusted.markdown import code, hidden, link, ours, prose, strong
+from rollout_compare.version import VERSION
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+COMMENT = Limit(65_000, "code points")
+"""GitHub takes comments of 65,536 characters."""
+JOB_SUMMARY = Limit(1_000_000, "bytes")
+"""The runner drops job summaries over 1,048,576 bytes."""
+
+_ALERTS = {
+    "not_comparable": "CAUTION",
+    "lower": "WARNING",
+    "higher": "TIP",
+    "within_margin": "TIP",
+    "too_little": "NOTE",
+    "no_clear_difference": "NOTE",
+}
+_VERDICT_HEAD = re.compile(r"[^:(]*[^:( ]")
+_LONGEST_OPEN_LIST = 5
+_DIGEST_LENGTH = 12
+_MOST_NOTES = 20
+_HTTP = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&*+,;=%-]+")
+
+
+class Link(NamedTuple):
+    """A link of the report: words of ours, and an http address."""
+
+    words: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a report says besides the comparison: where it stands, and what it leads to."""
+
+    comment_id: str = "default"
+    title: str = ""
+    """What is compared; from a person, shown as it is."""
+    run_line: str = ""
+    """A hidden second line for whoever finds the report again."""
+    old_ref: str = ""
+    new_ref: str = ""
+    """A branch or a commit of each side."""
+    links: tuple[Link, ...] = ()
+    elsewhere: str = "the JSON summary"
+    """Where the rest is, when a list is cut."""
+    attempt: int | None = None
+
+    @property
+    def marker(self) -> str:
+        """The hidden first line, by which a comment is found again."""
+        return hidden(f"rollout-compare:{self.comment_id}")
+
+
+def markdown_report(
+    facts: Facts, limit: Limit = COMMENT, setting: Setting | None = None, template: Template | None = None
+) -> str:
+    """The report with as much detail as fits the limit.
+
+    Details are given up in this order: log tails get shorter, the logs of the least important flips go, flips become
+    rows of a table, the list is cut. The logs of the few most important flips stay, at their shortest.
+
+    Raises TemplateError when the template is broken, loses the marker, or does not fit even without any detail.
+    """
+    setting = setting or Setting()
+    template = template or load_template()
+    page = _Page(facts, setting)
+
+    def render(plan: Plan) -> str:
+        text = template.render(page.context(plan))
+        _check_marker(text, setting.marker, template)
+        return text
+
+    try:
+        return Budget(facts, limit).fit(render)
+    except OverflowError:
+        message = f"{template.name}: the report does not fit {limit.size:,} {limit.unit} even without a flip"
+        raise TemplateError(message) from None
+
+
+def _check_marker(text: str, marker: str, template: Template) -> None:
+    if text.partition("\n")[0] == marker and text.count(marker) == 1:
+        return
+    message = (
+        f"{template.name}: the report must begin with a line {{{{ marker }}}} and hold it once: extend "
+        '"report.md.j2", or begin with it'
+    )
+    raise TemplateError(message)
+
+
+class _Page:
+    """The context of the template. Text of ours is `Markup`; all other text is made a code span when it is printed."""
+
+    def __init__(self, facts: Facts, setting: Setting) -> None:
+        self._facts = facts
+        self._fixed = self._without_details(setting)
+        self._masked = facts.masked
+        self._missing = facts.missing
+
+    def _without_details(self, setting: Setting) -> dict[str, Any]:
+        facts = self._facts
+        counts = facts.counts
+        changed = counts["identical"] != counts["tasks"] or bool(facts.warnings)
+        return {
+            "marker": setting.marker,
+            "run_line": hidden(setting.run_line) if setting.run_line else "",
+            "title": ours(" · ").join([ours("Rollout comparison"), *([code(setting.title)] if setting.title else [])]),
+            "alert": ours(_ALERTS[facts.verdict.kind]),
+            "verdict": _verdict(facts.verdict.sentence),
+            "old_ref": _reference(setting.old_ref),
+            "new_ref": _reference(setting.new_ref),
+            "figures": list(map(_figure, facts.figures)),
+            "makers": [
+                {"name": ours(maker.name.capitalize()), "old": maker.old, "new": maker.new, "same": maker.same}
+                for maker in facts.makers
+            ],
+            "changed": changed,
+            "classes": [
+                {
+                    "name": ours(row.name),
+                    "number": _number(row.number),
+                    "detail": ours(row.detail.replace(", ", " · ")),
+                }
+                for row in facts.classes
+            ],
+            "warnings": [
+                {"code": code(warning.code), "sentence": prose(warning.sentence)} for warning in facts.warnings
+            ],
+            "joined": self._joined(),
+            "links": [link(*each) for each in setting.links],
+            "command": code(_command(facts.inputs)),
+            "elsewhere": ours(setting.elsewhere),
+            "attempt": setting.attempt,
+        }
+
+    def context(self, plan: Plan) -> dict[str, Any]:
+        """Everything the template may print, in the detail of the plan."""
+        sections = []
+        before = 0
+        for section in self._facts.sections:
+            number = len(section.positions)
+            # Of all flips in order of importance, those of this section.
+            details, rows = (max(0, min(number, limit - before)) for limit in (plan.details, plan.rows))
+            sections.append(
+                {
+                    "title": ours(section.title),
+                    "number": _number(number),
+                    "details": [
+                        self._flip(at, plan, before + place) for place, at in enumerate(section.positions[:details])
+                    ],
+                    "rows": [_row(self._facts.flip(at)) for at in section.positions[details:rows]],
+                    "more": _number(number - rows) if number > rows else "",
+                }
+            )
+            before += number
+        return self._fixed | {
+            "sections": sections,
+            "masked": _listings(self._masked, plan.names),
+            "missing": _listings(self._missing, plan.names),
+            "groups": self._groups(plan.names),
+            "notes": [prose(note) for note in self._facts.notes[: min(_MOST_NOTES, plan.names)]],
+            "footer": self._footer(),
+        }
+
+    def _flip(self, at: int, plan: Plan, place: int) -> dict[str, Any]:
+        flip = self._facts.flip(at)
+        shown = plan.log(place)
+        side: str = flip.loser
+        lines: list[str] = []
+        if shown is None:
+            where, source = "verifier output left out for want of room", None
+        elif shown.lines is None:
+            where, source = "verifier output ", shown.source
+        else:
+            lines = shown.lines
+            number = f"last {counted(len(lines), 'line')}" if lines else "verifier output, no lines"
+            where, source = f"{number} of ", shown.source
+        return _row(flip) | {
+            "errors": [
+                {"side": ours(signal.side), "data": signal.data} for signal in flip.signals if signal.what == "reports"
+            ],
+            "said": list(_said(flip)),
+            "side": ours(side),
+            "where": ours(where),
+            "source": "" if source is None else code(source),
+            "lines": lines,
+        }
+
+    def _joined(self) -> Markup:
+        join = self._facts.join
+        keys = [
+            code(key) + ("" if prefix is None else ours(" (prefix ") + code(prefix) + ours(" stripped)"))
+            for key, prefix in (
+                joined_by(join.old_key, join.old_prefix_stripped),
+                joined_by(join.new_key, join.new_prefix_stripped),
+            )
+        ]
+        said = ours("By ") + keys[0] if keys[0] == keys[1] else ours("Old by ") + keys[0] + ours(", new by ") + keys[1]
+        counts = self._facts.counts
+        both = counts["tasks"] - counts["missing"]
+        return (
+            said
+            + ours(", within each taskset" if join.keyed_by_taskset else "")
+            + ours(f": {counted(both, 'task')} on both sides, {counts['missing']:,} on one.")
+        )
+
+    def _groups(self, names: int) -> dict[str, Any] | None:
+        figures = list(self._facts.groups)
+        if not figures or not names:
+            return None
+        kinds = dict.fromkeys(figure.by for figure in figures)
+        shown = figures[:names]
+        return {
+            "title": ours("By " + " and ".join(kinds)),
+            "figures": [
+                {
+                    "name": figure.name,
+                    "tasks": _number(figure.tasks),
+                    "difference": ours(figure.difference + (f" ({figure.interval})" if figure.interval else "")),
+                    "p": ours(figure.p),
+                }
+                for figure in shown
+            ],
+            "rest": _more(len(figures) - len(shown)),
+        }
+
+    def _footer(self) -> Markup:
+        facts = self._facts
+        said = [ours(f"rollout-compare {VERSION}")]
+        for side, digest in zip(facts.inputs, facts.digests, strict=True):
+            path = code(side.path) + ours(f" and {side.more} more" if side.more else "")
+            rows = ours(f" {counted(side.rows, 'row')} ")
+            said.append(ours(f"{side.name} ") + path + rows + code(digest[:_DIGEST_LENGTH]))
+        if self._fixed["attempt"] is not None:
+            said.append(ours(f"attempt {self._fixed['attempt']}"))
+        if facts.redacted:
+            said.append(ours(facts.redacted))
+        return ours(" · ").join(said)
+
+
+def _number(number: int) -> Markup:
+    return ours(f"{number:,}")
+
+
+def _verdict(sentence: Sentence) -> dict[str, Markup]:
+    """The verdict with its first words apart: what it says, before the figures."""
+    found = _VERDICT_HEAD.match(sentence.marked)
+    head = found[0] if found is not None else ""
+    return {
+        "head": prose(Sentence(head)),
+        "rest": prose(Sentence(sentence.marked[len(head) :])),
+    }
+
+
+def _reference(text: str) -> Markup:
+    return ours(" · ") + code(text, in_table=True) if text else ours("")
+
+
+def _figure(figure: Figure) -> dict[str, Markup]:
+    difference = ours(figure.difference)
+    return {
+        "name": ours(figure.name[:1].upper() + figure.name[1:]),
+        "old": ours(figure.old),
+        "new": ours(figure.new),
+        "difference": strong(difference) if figure.interval else difference,
+        "interval": ours(f" ({figure.interval})") if figure.interval else ours(""),
+    }
+
+
+def _row(flip: Flip) -> dict[str, Any]:
+    tags = [tag for tag in (flip.repeats, flip.evidence) if tag]
+    return {
+        "task": flip.task,
+        "change": ours(f"{flip.old} → {flip.new}"),
+        "tags": ours("".join(f" · {tag}" for tag in tags)),
+        "row_tags": ours(" · ".join(tags)),
+    }
+
+
+def _said(flip: Flip) -> Iterable[Markup]:
+    """What each side reports of a flip besides an agent error, a line a side."""
+    for side in ("old", "new"):
+        signals = [
+            ours(signal.what) + (ours(" ") + code(signal.data) if signal.data else "")
+            for signal in flip.signals
+            if signal.side == side and signal.what != "reports"
+        ]
+        if signals:
+            yield ours(" · ").join([ours(side), *signals])
+
+
+def _listings(listings: Sequence[Listing], names: int) -> dict[str, Any] | None:
+    number = sum(len(listing.tasks) for listing in listings)
+    if not number:
+        return None
+    rows = []
+    left = names
+    for listing in listings[:names]:
+        shown = listing.tasks[:left]
+        left -= len(shown)
+        rows.append(
+            {"reasons": _reasons(listing), "number": _number(len(listing.tasks)), "tasks": _names(listing, shown)}
+        )
+    return {
+        "number": _number(number),
+        "open": ours(" open" if number <= _LONGEST_OPEN_LIST else ""),
+        "listings": rows,
+        "rest": _more(len(listings) - len(rows)),
+    }
+
+
+def _reasons(listing: Listing) -> Markup:
+    return ours(" · ").join(
+        [ours(side) + (ours(": ") + code(reason, in_table=True) if reason else "") for side, reason in listing.reasons]
+    )
+
+
+def _names(listing: Listing, shown: list[str]) -> Markup:
+    names = [code(name, in_table=True) for name in shown]
+    more = len(listing.tasks) - len(shown)
+    return ours(", ").join([*names, *([ours(f"{more:,} more" if names else "")] if more else [])])
+
+
+def _more(number: int) -> Markup:
+    return _number(number) if number > 0 else ours("")
+
+
+def _command(inputs: tuple[Input, Input]) -> str:
+    old, new = inputs
+    if not old.more and not new.more:
+        paths = [old.path, new.path]
+        return " ".join(
+            ["rollout-compare", *(["--"] if any(p.startswith("-") for p in paths) else []), *map(shlex.quote, paths)]
+        )
+    given = [f"--{side.name} {shlex.quote(path)}" for side in inputs for path in side.paths[:3]]
+    return " ".join(["rollout-compare", *given, *(["…"] if any(len(side.paths) > 3 for side in inputs) else [])])

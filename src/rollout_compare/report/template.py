@@ -1,0 +1,134 @@
+"""The Jinja2 environment of the reports, and templates of a user's own, which run in its sandbox."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from markupsafe import Markup
+
+from rollout_compare.core.errors import UsageError
+from rollout_compare.report.untrusted import label
+from rollout_compare.report.untrusted.markdown import code, fence, html_code, ours
+
+BUILT_IN = "report.md.j2"
+_OWN = "own template"
+_LARGEST = 1 << 20
+_FENCE = re.compile("(`{3,})[a-z]*")
+
+
+class TemplateError(UsageError):
+    """A template that cannot be used: which, where in it, and why."""
+
+
+def load_template(path: str | None = None) -> Template:
+    """The built-in Markdown template, or the one at `path`, which may extend it.
+
+    Raises TemplateError when it cannot be read or is no template.
+    """
+    environment = _environment(path)
+    return Template(environment, BUILT_IN if path is None else _OWN, path)
+
+
+class Template:
+    """A template whose failures name its file."""
+
+    def __init__(self, environment: jinja2.Environment, name: str, path: str | None) -> None:
+        self._own = path is not None
+        self.name = f"template {path}" if self._own else "the built-in template"
+        try:
+            self._template = environment.get_template(name)
+        except jinja2.TemplateError as fault:
+            raise self._error(fault) from None
+
+    def render(self, context: dict[str, Any]) -> str:
+        """The text of the report. Raises TemplateError when the template fails."""
+        if not self._own:
+            return _tidy(self._template.render(context))
+        try:
+            return _tidy(self._template.render(context))
+        except MemoryError:
+            raise
+        except Exception as fault:  # noqa: BLE001 - a user's template may raise anything
+            raise self._error(fault) from None
+
+    def _error(self, fault: Exception) -> TemplateError:
+        line = getattr(fault, "lineno", None) or _line_of(fault)
+        where = f"{self.name}:{line}" if line else self.name
+        return TemplateError(f"{where}: {type(fault).__name__}: {label(str(fault))}")
+
+
+def _line_of(fault: Exception) -> int | None:
+    """The line of the user's template in which a failure happened."""
+    line = None
+    trace = fault.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "<template>":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+def _tidy(text: str) -> str:
+    """The text without runs of blank lines outside fences, which blocks without content leave behind."""
+    lines: list[str] = []
+    ticks = ""
+    for line in text.split("\n"):
+        if ticks:
+            ticks = "" if line == ticks else ticks
+        elif (opening := _FENCE.fullmatch(line)) is not None:
+            ticks = opening[1]
+        elif not line and (not lines or not lines[-1]):
+            continue
+        lines.append(line)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _environment(path: str | None) -> jinja2.Environment:
+    package = jinja2.PackageLoader("rollout_compare.report", "templates")
+    own = {} if path is None else {_OWN: _read(path)}
+    environment = ImmutableSandboxedEnvironment(
+        loader=jinja2.ChoiceLoader([jinja2.DictLoader(own), package]),
+        # Whatever is no text of ours becomes a code span: nothing is printed as it is by accident.
+        autoescape=True,
+        finalize=_finalized,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "cell": lambda text: code(str(text), in_table=True),
+        "cells": _cells,
+        "html": lambda text: html_code(str(text)),
+        "fence": fence,
+        "ours": ours,
+    }
+    return environment
+
+
+def _finalized(value: Any) -> Any:
+    return code(value) if isinstance(value, str) and not isinstance(value, Markup) and value else value
+
+
+def _cells(names: Sequence[str]) -> Markup:
+    return ours(", ").join(code(name, in_table=True) for name in names) or ours("-")
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(_LARGEST + 1)
+    except UnicodeDecodeError:
+        message = f"template {path}: not UTF-8 text"
+        raise TemplateError(message) from None
+    except (OSError, ValueError) as fault:
+        message = f"template {path}: cannot be read: {getattr(fault, 'strerror', None) or fault}"
+        raise TemplateError(message) from None
+    if len(text) > _LARGEST:
+        message = f"template {path}: larger than 1 MiB"
+        raise TemplateError(message)
+    return text

@@ -1,0 +1,10 @@
+"""Text from rollouts and logs, made fit to be shown. Every report uses these rules and no others.
+
+Twice over: `Redactor` takes out what must not be told, before anything is cut. Then `label` and `log_line` make
+harmless what is left, on a terminal and everywhere else; `untrusted.markdown` does what Markdown needs besides.
+"""
+
+from rollout_compare.report.untrusted.neutral import fitted, label, log_line
+from rollout_compare.report.untrusted.secrets import REDACTED, Redactor
+
+__all__ = ["REDACTED", "Redactor", "fitted", "label", "log_line"]

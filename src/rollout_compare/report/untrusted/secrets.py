@@ -1,0 +1,257 @@
+"""Secrets in text: the shapes of well-known tokens, values that must not be told, and patterns of the user's own.
+
+A runner masks secrets in its own log, but neither in comments nor in artifacts. Shapes are documented ones: a prefix
+that nothing else has, then enough characters to be random. Doubtful cases are redacted: a report can do without.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple
+
+REDACTED = "[redacted]"
+_MOST_TOLD = 100_000
+_SHORTEST_VALUE = 8
+"""Values shorter than this are too often part of other words."""
+_SECRET_NAME = re.compile(r"[_-](?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+
+
+class _Shape(NamedTuple):
+    """A pattern, and texts one of which is in everything that it matches: looking for those is much faster."""
+
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    replacement: str = REDACTED
+
+
+def _token(pattern: str, *hints: str) -> _Shape:
+    """A token whose prefix nothing else has."""
+    return _Shape(hints, re.compile(pattern))
+
+
+def _word(pattern: str, *hints: str) -> _Shape:
+    """A token whose prefix may end another word; an escape such as \\n before it is none."""
+    return _Shape(hints, re.compile(rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])){pattern}"))
+
+
+_SHAPES = (
+    # GitHub; installation tokens of 2026 have dots and about 500 characters.
+    _token(r"gh[oprsu]_[A-Za-z0-9][A-Za-z0-9._-]{14,}", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+    _token(r"github_pat_\w{20,}", "github_pat_"),
+    # AWS: ids of keys, and the keys where they are named.
+    _word(r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}", "AKIA", "ASIA", "ABIA", "ACCA"),
+    _Shape(
+        ("secret", "Secret", "SECRET", "session", "Session", "SESSION"),
+        re.compile(
+            r"(aws_?(?:secret_?access_?key|session_?token)[\"']?\s{0,4}[=:]\s{0,4}[\"']?)[A-Za-z0-9/+=]{40,}",
+            re.IGNORECASE,
+        ),
+        rf"\g<1>{REDACTED}",
+    ),
+    # Google: API keys, access tokens, client secrets.
+    _token(r"AIza[A-Za-z0-9_-]{35,}", "AIza"),
+    _word(r"ya29\.[A-Za-z0-9._-]{20,}", "ya29."),
+    _token(r"GOCSPX-[A-Za-z0-9_-]{20,}", "GOCSPX-"),
+    # Slack: tokens and web hooks.
+    _token(r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}", "xox"),
+    _token(r"xapp-[A-Za-z0-9-]{10,}", "xapp-"),
+    _token(r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,}", "hooks.slack.com/"),
+    # Hugging Face, NVIDIA; sk- is OpenAI, Anthropic, OpenRouter and others.
+    _word(r"(?:hf|api_org)_[A-Za-z0-9]{20,}", "hf_", "api_org_"),
+    _token(r"nvapi-[A-Za-z0-9_-]{20,}", "nvapi-"),
+    _word(r"sk-[A-Za-z0-9_-]{20,}", "sk-"),
+    _word(r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,}", "k_live_", "k_test_"),
+    _word(r"gl[a-z]{2,5}-[A-Za-z0-9_.-]{20,}", "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glagent-"),
+    _word(r"(?:npm|dckr_pat|gsk|tvly-dev|hvs)[_.-][A-Za-z0-9_-]{24,}", "npm_", "dckr_pat_", "gsk_", "tvly", "hvs."),
+    _token(r"pypi-[A-Za-z0-9_-]{40,}", "pypi-"),
+    # JSON web tokens: a header, a payload, and a signature unless the text ends before it.
+    _word(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}", "eyJ"),
+    # base64 of `x-access-token:…`, as actions/checkout writes it into .git/config.
+    _Shape(("eC1hY2Nlc3MtdG9rZW46",), re.compile(r"eC1hY2Nlc3MtdG9rZW46[A-Za-z0-9+/=_-]*")),
+    # The password in a URL.
+    _Shape(("://",), re.compile(r"(://[^\s/?#:@\"'<>]*:)[^\s/?#\"'<>]+@"), rf"\g<1>{REDACTED}@"),
+)
+_HEADERS = (
+    _Shape(
+        ("authorization",),
+        re.compile(
+            r"(authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:basic|bearer|token|digest|negotiate)[ \t]{1,4})"
+            r"[^\s\"',;]{2,}",
+            re.IGNORECASE,
+        ),
+        rf"\g<1>{REDACTED}",
+    ),
+    # A word of letters alone is more often English than a token.
+    _Shape(
+        ("bearer",),
+        re.compile(
+            r"\b(bearer[ \t]{1,4})(?:(?=[A-Za-z]*[0-9._~+/=-])[A-Za-z0-9._~+/=-]{8,}|[A-Za-z]{20,})", re.IGNORECASE
+        ),
+        rf"\g<1>{REDACTED}",
+    ),
+)
+"""Their hints are looked for in lower case."""
+_KEY_EDGE = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
+_KEY_BODY = re.compile(r"(?:[\s\\|>]{0,12}[A-Za-z0-9+/=]{16,})*(?:[\s\\|>]{1,12}[A-Za-z0-9+/]{1,15}={1,2})?")
+_KEY_LINE = re.compile(r"[\s|>]*[A-Za-z0-9+/=\\]{16,}\s*")
+_KEY_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\\"
+_LONGEST_KEY = 16 << 10
+
+
+class Redactor:
+    """Replaces secrets by `[redacted]`, and counts how many different ones it met.
+
+    `values` must not be told, whatever they look like; `patterns` are regular expressions of the user's.
+    """
+
+    def __init__(self, values: Iterable[str] = (), patterns: Collection[re.Pattern[str]] = ()) -> None:
+        told = {part for value in values for part in _parts(value)}
+        self._values = sorted(told, key=lambda value: (-len(value), value))
+        self._patterns = tuple(patterns)
+        self._seen: set[int] = set()
+
+    @classmethod
+    def of_environment(
+        cls,
+        environment: Mapping[str, str],
+        values: Iterable[str] = (),
+        patterns: Collection[re.Pattern[str]] = (),
+    ) -> Redactor:
+        """A redactor that also knows the values of variables whose names say that they are secret.
+
+        Those are `*_KEY`, `*_TOKEN`, `*_SECRET` and `*_PASSWORD`, of 8 characters or more.
+        """
+        named = [value for name, value in environment.items() if _SECRET_NAME.search(name)]
+        return cls([*values, *(value for value in named if len(value) >= _SHORTEST_VALUE)], patterns)
+
+    @property
+    def count(self) -> str:
+        """How many different secrets were redacted so far, in digits."""
+        return f"{len(self._seen):,}" + ("+" if len(self._seen) >= _MOST_TOLD else "")
+
+    @property
+    def found_any(self) -> bool:
+        """Whether anything was redacted."""
+        return bool(self._seen)
+
+    @property
+    def number(self) -> int:
+        """How many different secrets were redacted so far, 100,000 standing for more."""
+        return len(self._seen)
+
+    def branch(self) -> Redactor:
+        """A redactor with the same rules that starts from the same count and leaves this one's alone."""
+        other = Redactor((), self._patterns)
+        other._values = self._values
+        other._seen = set(self._seen)
+        return other
+
+    def __call__(self, text: str) -> str:
+        """The text without its secrets."""
+        for value in self._values:
+            if value in text:
+                self._saw(value)
+                text = text.replace(value, REDACTED)
+        if len(text) >= _SHORTEST_VALUE:
+            text = self._without_shapes(text)
+        for pattern in self._patterns:
+            text = pattern.sub(self._replaced, text)
+        return text
+
+    def all(self, texts: list[str]) -> list[str]:
+        """The same for many texts, cheaply when none of them holds a secret."""
+        if not self._patterns:
+            joined = "\n".join(texts)
+            if not any(value in joined for value in self._values) and not _may_hold(joined):
+                return texts
+        return list(map(self, texts))
+
+    def _without_shapes(self, text: str) -> str:
+        if "PRIVATE KEY" in text:
+            text = self._without_keys(text)
+        for shape in _SHAPES:
+            if any(hint in text for hint in shape.hints):
+                text = shape.pattern.sub(self._replacing(shape), text)
+        lower = text.lower()
+        for shape in _HEADERS:
+            if shape.hints[0] in lower:
+                text = shape.pattern.sub(self._replacing(shape), text)
+        return text
+
+    def _replacing(self, shape: _Shape) -> Callable[[re.Match[str]], str]:
+        def replaced(found: re.Match[str]) -> str:
+            result = found.expand(shape.replacement)
+            if result != found[0]:
+                self._saw(found[0])
+            return result
+
+        return replaced
+
+    def _replaced(self, found: re.Match[str]) -> str:
+        # What was redacted already is not told apart from other text by the user's patterns.
+        if not found[0] or found[0] in REDACTED:
+            return found[0]
+        self._saw(found[0])
+        return REDACTED
+
+    def _without_keys(self, text: str) -> str:
+        """The text without private keys, those too whose first or last lines are not there."""
+        pieces = []
+        done = 0
+        for edge in _KEY_EDGE.finditer(text):
+            if edge.start() < done:
+                continue
+            if edge[1] == "BEGIN":
+                start = edge.start()
+                end = self._key_end(text, edge.end())
+            else:
+                first = max(done, edge.start() - _LONGEST_KEY)
+                start, end = first + len(_before_key_end(text[first : edge.start()])), edge.end()
+            self._saw(text[start:end])
+            pieces += [text[done:start], REDACTED]
+            done = end
+        return "".join([*pieces, text[done:]])
+
+    @staticmethod
+    def _key_end(text: str, start: int) -> int:
+        edge = _KEY_EDGE.search(text, start, start + _LONGEST_KEY)
+        if edge is not None and edge[1] == "END":
+            return edge.end()
+        body = _KEY_BODY.match(text, start, edge.start() if edge is not None else len(text))
+        return body.end() if body is not None else start
+
+    def _saw(self, secret: str) -> None:
+        if len(self._seen) < _MOST_TOLD:
+            self._seen.add(hash(secret))
+
+
+def _before_key_end(text: str) -> str:
+    """What comes before the last lines of a private key whose end follows; the very last line may be short."""
+    lines = text.split("\n")
+    last = lines.pop().rstrip().rstrip(_KEY_CHARACTERS)
+    if last.strip(" \t\r|>"):
+        return "\n".join([*lines, last])
+    if lines and not _KEY_LINE.fullmatch(lines[-1]):
+        words = lines.pop()
+        if words.rstrip().rstrip(_KEY_CHARACTERS).strip(" \t\r|>"):
+            return "\n".join([*lines, words.rstrip().rstrip(_KEY_CHARACTERS), ""])
+    while lines and _KEY_LINE.fullmatch(lines[-1]):
+        lines.pop()
+    return "\n".join([*lines, ""]) if lines else ""
+
+
+def _parts(value: str) -> list[str]:
+    """What of a secret value may appear by itself: the value, and its lines when it has several."""
+    value = value.strip()
+    lines = [line.strip() for line in value.splitlines()]
+    return [value, *(line for line in lines if len(line) >= _SHORTEST_VALUE)] if value else []
+
+
+def _may_hold(text: str) -> bool:
+    lower = text.lower()
+    return (
+        "PRIVATE KEY" in text
+        or any(hint in text for shape in _SHAPES for hint in shape.hints)
+        or any(shape.hints[0] in lower for shape in _HEADERS)
+    )
