@@ -13,7 +13,11 @@ TAIL_LIMIT = 64 << 10
 WINDOW = 1 << 20
 """How much of the end of an output is looked at, in bytes: what progress lines overwrite is not shown."""
 
+SHORT_WINDOW = 64 << 10
+"""How much of it is looked at first."""
+
 _CUT = "…"
+_MOVING = "\r\x1b\x9b"
 _MORE_LINES = 100
 """How many lines before the tail are looked through for the start of a secret that reaches into it."""
 # Sequences of a terminal that leave no trace in what is shown: CSI, OSC and other strings up to their end, and
@@ -38,7 +42,7 @@ def tail_of(text: str, lines: int, *, whole: bool = True, redact: Redaction = KE
     """
     if lines <= 0:
         return []
-    if any(control in text for control in "\r\x1b\x9b"):
+    if any(control in text for control in _MOVING):
         drawn = [_SEQUENCES.sub("", line) for line in _drawn(text)]
         # What overwrote the first line is there as a whole.
         whole = whole or not drawn[0].startswith(_CONTROL.split(text, maxsplit=1)[0])
@@ -52,6 +56,12 @@ def tail_of(text: str, lines: int, *, whole: bool = True, redact: Redaction = KE
         last[:1] = _end_of_part(last[0], redact)
     last = [shortened(line, LINE_LIMIT, redact) if len(line) > LINE_LIMIT else line for line in last]
     return _within(TAIL_LIMIT, redact("\n".join(last)).split("\n")[-lines:] if last else [])
+
+
+def is_enough(text: str, lines: int) -> bool:
+    """Whether the tail of an output with this end needs no more of it: plain lines, enough of them."""
+    plain = not any(control in text for control in _MOVING)
+    return lines <= 0 or (plain and text.count("\n") > lines + _MORE_LINES)
 
 
 def _end_of_part(line: str, redact: Redaction) -> list[str]:

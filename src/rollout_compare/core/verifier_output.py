@@ -21,9 +21,16 @@ from rollout_compare.core.cut import KEEP, Redaction, shortened
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.json_line import field_of, fields_of
 from rollout_compare.core.lines import InputChangedError, Origin, read_rows
-from rollout_compare.core.schema import EMBEDDED_VERIFIER_FIELDS, FALLBACK_VERIFIER_FIELDS, FLIPS, SideName
+from rollout_compare.core.schema import (
+    EMBEDDED_VERIFIER_FIELDS,
+    FALLBACK_VERIFIER_FIELDS,
+    FLIPS,
+    Sentence,
+    SideName,
+    quoted,
+)
 from rollout_compare.core.side import Side
-from rollout_compare.core.tail import WINDOW, tail_of
+from rollout_compare.core.tail import SHORT_WINDOW, WINDOW, is_enough, tail_of
 
 DEFAULT_TAIL = 15
 _LOGS_DIR = "verifier_logs_dir"
@@ -40,7 +47,7 @@ class VerifierOutput:
     """The end of what the verifier said, and where it was found; `lines` is None when it is unavailable."""
 
     side: SideName
-    source: str
+    source: Sentence
     """A log's path, `row field <name>`, or `unavailable: <why>`."""
     lines: list[str] | None
 
@@ -76,8 +83,8 @@ class UnavailableError(Exception):
         self.path = path
 
     def shown(self, redact: Redaction) -> str:
-        """The message with a path of bounded length."""
-        return self.why.format(path=shortened(self.path, _SHOWN_PATH, redact))
+        """The message, marked, with a path of bounded length."""
+        return self.why.format(path=quoted(shortened(self.path, _SHOWN_PATH, redact)))
 
 
 class VerifierOutputs:
@@ -190,8 +197,11 @@ class _Finder:
         except UnavailableError as reason:
             return self._unavailable(f"{reason.shown(self.search.redact)}; {why}")
 
+    def _shown(self, text: str) -> str:
+        return quoted(shortened(text, _SHOWN_PATH, self.search.redact))
+
     def _unavailable(self, why: str) -> VerifierOutput:
-        return VerifierOutput(self.name, f"unavailable: {why}", None)
+        return VerifierOutput(self.name, Sentence(f"unavailable: {why}"), None)
 
     def _of(self, row: int, whole: dict[str, Any], tail: int) -> VerifierOutput:
         directory = whole.get(_LOGS_DIR)
@@ -206,7 +216,7 @@ class _Finder:
             if text.strip():
                 window = text[-WINDOW:]
                 lines = tail_of(window, tail, whole=len(window) == len(text), redact=self.search.redact)
-                return VerifierOutput(self.name, f"row field {shortened(name, _SHOWN_PATH, self.search.redact)}", lines)
+                return VerifierOutput(self.name, Sentence(f"row field {self._shown(name)}"), lines)
         return self._unavailable(why)
 
     def _log(self, row: int, directory: str, tail: int) -> VerifierOutput:
@@ -217,12 +227,12 @@ class _Finder:
         for root in [""] if absolute else roots:
             path = os.path.join("" if root == "." else root, directory)
             try:
-                source, text, whole = _read_log(path, confinement)
+                source, text, whole = _read_log(path, confinement, tail)
             except UnavailableError as reason:
                 reasons.append(reason)
             else:
                 lines = tail_of(text, tail, whole=whole, redact=self.search.redact)
-                return VerifierOutput(self.name, shortened(source, _SHOWN_PATH, self.search.redact), lines)
+                return VerifierOutput(self.name, Sentence(self._shown(source)), lines)
         if not reasons:
             raise UnavailableError("outside the log roots: {path} (there are none)", directory)
         # A place where something lay says more than one where nothing was.
@@ -274,8 +284,8 @@ def _parts(resolved: str, root: str) -> list[str]:
     return [] if below == os.curdir else below.split(os.sep)
 
 
-def _read_log(path: str, confinement: _Confinement | None) -> tuple[str, str, bool]:
-    """The path, the text and whether that is all of it, of the log at `path` or in that folder.
+def _read_log(path: str, confinement: _Confinement | None, tail: int) -> tuple[str, str, bool]:
+    """The path, as much of the end as a tail needs and whether that is all, of the log at `path` or in that folder.
 
     Raises UnavailableError, also for a log that the confinement does not allow.
     """
@@ -288,12 +298,12 @@ def _read_log(path: str, confinement: _Confinement | None) -> tuple[str, str, bo
     if not resolved.endswith(_LOG_ENDINGS):
         raise UnavailableError(f"cannot read {{path}}: not named like a log ({', '.join(_LOG_ENDINGS)})", path)
     try:
-        return path, *_end_of(resolved, status)
+        return path, *_end_of(resolved, status, tail)
     except OSError as fault:
         raise _cannot_read(path, fault) from None
 
 
-def _end_of(resolved: str, status: os.stat_result) -> tuple[str, bool]:
+def _end_of(resolved: str, status: os.stat_result, tail: int) -> tuple[str, bool]:
     """The end of the file that was found to be `status`, and whether that is all of it."""
     # A link or a pipe put in the file's place meanwhile is neither followed nor waited for.
     log = os.open(resolved, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -302,10 +312,15 @@ def _end_of(resolved: str, status: os.stat_result) -> tuple[str, bool]:
         if (opened.st_dev, opened.st_ino) != (status.st_dev, status.st_ino):
             # Nor is one put in place of a folder above it.
             raise OSError(errno.EAGAIN, "changed while it was opened", resolved)
-        start = max(0, opened.st_size - WINDOW)
-        return os.pread(log, WINDOW, start).decode("utf-8", "replace"), start == 0
+        end = _read_end(log, opened.st_size, SHORT_WINDOW)
+        return end if end[1] or is_enough(end[0], tail) else _read_end(log, opened.st_size, WINDOW)
     finally:
         os.close(log)
+
+
+def _read_end(log: int, size: int, window: int) -> tuple[str, bool]:
+    start = max(0, size - window)
+    return os.pread(log, window, start).decode("utf-8", "replace"), start == 0
 
 
 def _resolved(path: str, confinement: _Confinement | None) -> tuple[str, os.stat_result]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
+from rollout_compare.core.schema import Sentence
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.untrusted.markdown import fence
 
@@ -59,7 +60,7 @@ _ROW_FRAME = 20
 class Shown(NamedTuple):
     """The verifier output of one flip, cut to a level."""
 
-    source: str
+    source: Sentence
     lines: list[str] | None
     asked: int = 0
     """How many lines there were before."""
@@ -168,15 +169,17 @@ class Budget:
                 continue
             output = self._facts.output(at)
             whole = Shown(output.source, output.lines, len(output.lines or ()))
-            cuts = [_cut(whole, level) for level in LEVELS]
-            logs = [of(cut.source) + (of(fence(cut.lines)) if cut.lines else 0) for cut in cuts]
+            wanted = alive or [len(LEVELS) - 1]
             # Kept no longer than it can be shown: what is kept stays within a few times the limit.
-            self._kept.append(cuts[alive[0] if alive else -1])
-            sizes.logs.append(logs)
-            for level in list(alive):
+            self._kept.append(_cut(whole, LEVELS[wanted[0]]))
+            logs = [room + 1] * len(LEVELS)
+            for level in list(wanted):
+                cut = _cut(self._kept[-1], LEVELS[level])
+                logs[level] = of(cut.source) + (of(fence(cut.lines)) if cut.lines else 0)
                 taken[level] += logs[level]
-                if taken[level] > room:
+                if taken[level] > room and alive:
                     alive.remove(level)
+            sizes.logs.append(logs)
 
     def _totals(self, kept: int) -> list[int]:
         """The estimated size of each step; steps that would need logs that were not read are left out."""

@@ -118,4 +118,4 @@ def _evidence(evidence: Evidence | None) -> dict[str, Any] | None:
 
 def _source(facts: Facts, at: int) -> dict[str, str]:
     output = facts.outputs.source(at)
-    return {"side": output.side, "source": output.source}
+    return {"side": output.side, "source": str(output.source)}

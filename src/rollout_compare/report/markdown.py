@@ -202,7 +202,7 @@ class _Page:
             "said": list(_said(flip)),
             "side": ours(side),
             "where": ours(where),
-            "source": "" if source is None else code(source),
+            "source": "" if source is None else prose(source),
             "lines": lines,
         }
 
