@@ -8,15 +8,9 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 
-from rollout_compare.core.compare import Comparison, compare
 from rollout_compare.core.errors import CompareInputError, UsageError
-from rollout_compare.core.identity import Names
-from rollout_compare.core.inputs import find_shards
 from rollout_compare.core.lines import Progress
-from rollout_compare.core.load import load_side
-from rollout_compare.core.verifier_output import LogSearch, VerifierOutputs
 from rollout_compare.output import (
     OutputError,
     is_colour_terminal,
@@ -25,10 +19,8 @@ from rollout_compare.output import (
     print_text,
     whole_file,
 )
-from rollout_compare.report.facts import Facts
-from rollout_compare.report.json_summary import json_summary
-from rollout_compare.report.text import text_report
 from rollout_compare.report.untrusted import Redactor, fitted, label
+from rollout_compare.reports import Reports, Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +29,6 @@ if TYPE_CHECKING:
 _STDOUT = "-"
 _FILES = ("json", "markdown", "html")
 """The reports that can be written to files, under the names of their options."""
-HTML_LINES = 2_000
-"""Lines of verifier output per flip that the HTML report may hold."""
 _REPORT, _UNREADABLE, _INTERRUPTED = 0, 1, 130
 _ERROR_BYTES = 499
 """Longest error line without its line end."""
@@ -88,89 +78,57 @@ def _fail(message: str) -> int:
     return _UNREADABLE
 
 
-class _Reports:
-    """The reports of one comparison, each with its own count of what was redacted."""
-
-    def __init__(self, arguments: argparse.Namespace, redact: Redactor) -> None:
-        self._arguments = arguments
-        self._redact = redact
-        old_paths, new_paths = _inputs(arguments)
-        self._sides = (old_paths, arguments.old_key), (new_paths, arguments.new_key)
-        self.input_files = [path for files in find_shards(old_paths) + find_shards(new_paths) for path in files.all()]
-        self._comparison: Comparison | None = None
-        self._outputs: VerifierOutputs | None = None
-
-    def compare(self) -> None:
-        """Read both sides and compare them."""
-        arguments = self._arguments
-        names = Names()
-        with _progress(self._redact) as progress:
-            old, new = (
-                load_side(
-                    paths,
-                    key=own_key or arguments.key,
-                    count_as_zero=arguments.count_as_zero,
-                    names=names,
-                    progress=progress,
-                    redact=self._redact,
-                )
-                for paths, own_key in self._sides
-            )
-        self._comparison = compare(old, new, margin=arguments.margin, redact=self._redact)
-        search = LogSearch(
-            roots=arguments.logs_root,
-            old_roots=arguments.old_logs_root,
-            new_roots=arguments.new_logs_root,
-            working_directory=".",
-            fields=arguments.verifier_field,
-            tail=arguments.tail,
-            longest=HTML_LINES if arguments.html is not None and arguments.tail else 0,
-            allow_absolute=arguments.allow_absolute_logs,
-            redact=self._redact,
-        )
-        self._outputs = VerifierOutputs.of_comparison(self._comparison, search)
-
-    def pieces(self, form: str, *, colour: bool = False) -> Iterable[str]:
-        """The text of one report in pieces."""
-        assert self._comparison is not None
-        assert self._outputs is not None
-        redact = self._redact.branch()
-        facts = Facts(self._comparison, self._outputs.redacted_by(redact), redact)
-        if form == "json":
-            return json_summary(facts)
-        if form == "text":
-            return (f"{line}\n" for line in text_report(facts, colour=colour))
-        if form == "html":
-            from rollout_compare.report.html import html_report
-
-            return html_report(facts)
-        from rollout_compare.report.markdown import markdown_report
-
-        return [markdown_report(facts, template=self.template)]
-
-    @cached_property
-    def template(self) -> Template:
-        """The template of the Markdown report, the user's own if there is one."""
-        from rollout_compare.report.template import load_template
-
-        return load_template(self._arguments.template)
-
-
 def _report(arguments: argparse.Namespace, redact: Redactor) -> int:
-    reports = _Reports(arguments, redact)
+    request = _request(arguments)
+    input_files = request.input_files()
     printed, written = _wanted(arguments)
-    if arguments.template is not None:
-        # Before any work is done, and whatever is asked for: a broken template is a mistake.
-        _ = reports.template
+    # Before any work is done, and whatever is asked for: a broken template is a mistake.
+    template = None if arguments.template is None else _template(arguments.template)
     with contextlib.ExitStack() as stack:
-        files = {form: stack.enter_context(whole_file(path, reports.input_files)) for form, path in written.items()}
-        reports.compare()
+        files = {form: stack.enter_context(whole_file(path, input_files)) for form, path in written.items()}
+        with _progress(redact) as progress:
+            reports = Reports.of(request, redact, with_html="html" in (printed, *written), progress=progress)
         for form, file in files.items():
-            file.write(reports.pieces(form))
+            file.write(_pieces(reports, form, template))
         for path in written.values():
             print_aside(f"wrote {label(redact(path))}\n")
-        print_text(reports.pieces(printed, colour=is_colour_terminal()))
+        print_text(_pieces(reports, printed, template))
     return _REPORT
+
+
+def _template(path: str) -> Template:
+    from rollout_compare.report.template import load_template
+
+    return load_template(path)
+
+
+def _pieces(reports: Reports, form: str, template: Template | None) -> Iterable[str]:
+    if form == "markdown":
+        from rollout_compare.report.markdown import markdown_report
+
+        return [markdown_report(reports.facts(), template=template)]
+    if form == "text":
+        return reports.text(colour=is_colour_terminal())
+    return reports.json() if form == "json" else reports.html()
+
+
+def _request(arguments: argparse.Namespace) -> Request:
+    old, new = _inputs(arguments)
+    return Request(
+        old,
+        new,
+        old_key=arguments.old_key or arguments.key,
+        new_key=arguments.new_key or arguments.key,
+        margin=arguments.margin,
+        count_as_zero=arguments.count_as_zero,
+        tail=arguments.tail,
+        logs_roots=arguments.logs_root,
+        old_logs_roots=arguments.old_logs_root,
+        new_logs_roots=arguments.new_logs_root,
+        working_directory=".",
+        verifier_fields=arguments.verifier_field,
+        allow_absolute_logs=arguments.allow_absolute_logs,
+    )
 
 
 def _wanted(arguments: argparse.Namespace) -> tuple[str, dict[str, str]]:

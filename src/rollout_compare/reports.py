@@ -1,0 +1,105 @@
+"""From what was asked to the reports of it: load, compare, lay out. The command line and the Action share this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rollout_compare.core.compare import Comparison, compare
+from rollout_compare.core.identity import Names
+from rollout_compare.core.inputs import find_shards
+from rollout_compare.core.lines import Progress
+from rollout_compare.core.load import load_side
+from rollout_compare.core.verifier_output import DEFAULT_TAIL, LogSearch, VerifierOutputs
+from rollout_compare.report.facts import Facts
+from rollout_compare.report.json_summary import json_summary
+from rollout_compare.report.text import text_report
+from rollout_compare.report.untrusted import Redactor
+
+Form = Literal["text", "json", "markdown", "html"]
+HTML_LINES = 2_000
+"""Lines of verifier output per flip that the HTML report may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One comparison that is asked for."""
+
+    old: Sequence[str]
+    """Files, directories and globs."""
+    new: Sequence[str]
+    old_key: str | None = None
+    new_key: str | None = None
+    margin: float | None = None
+    count_as_zero: Sequence[str] = ()
+    tail: int = DEFAULT_TAIL
+    logs_roots: Sequence[str] = ()
+    old_logs_roots: Sequence[str] = ()
+    new_logs_roots: Sequence[str] = ()
+    working_directory: str | None = None
+    """A last folder in which logs are looked for."""
+    verifier_fields: Sequence[str] = ()
+    allow_absolute_logs: bool = False
+
+    def input_files(self) -> list[str]:
+        """Every file that will be read, sidecars included. Raises CompareInputError when there is none."""
+        return [path for files in find_shards(self.old) + find_shards(self.new) for path in files.all()]
+
+
+class Reports:
+    """A finished comparison, and every report of it, each with its own count of what was redacted."""
+
+    def __init__(self, comparison: Comparison, outputs: VerifierOutputs, redact: Redactor) -> None:
+        self.comparison = comparison
+        self._outputs = outputs
+        self._redact = redact
+
+    @classmethod
+    def of(
+        cls, request: Request, redact: Redactor, *, with_html: bool = False, progress: Progress | None = None
+    ) -> Reports:
+        """Read both sides and compare them. Raises CompareInputError for an input that cannot be read.
+
+        `with_html`: the HTML report will be among those asked for, and may show more of each log than the others.
+        """
+        names = Names()
+        old, new = (
+            load_side(
+                paths, key=key, count_as_zero=request.count_as_zero, names=names, progress=progress, redact=redact
+            )
+            for paths, key in ((request.old, request.old_key), (request.new, request.new_key))
+        )
+        comparison = compare(old, new, margin=request.margin, redact=redact)
+        search = LogSearch(
+            roots=request.logs_roots,
+            old_roots=request.old_logs_roots,
+            new_roots=request.new_logs_roots,
+            working_directory=request.working_directory,
+            fields=request.verifier_fields,
+            tail=request.tail,
+            longest=HTML_LINES if with_html and request.tail else 0,
+            allow_absolute=request.allow_absolute_logs,
+            redact=redact,
+        )
+        return cls(comparison, VerifierOutputs.of_comparison(comparison, search), redact)
+
+    def facts(self) -> Facts:
+        """What there is to tell, for one report."""
+        redact = self._redact.branch()
+        return Facts(self.comparison, self._outputs.redacted_by(redact), redact)
+
+    def json(self) -> Iterable[str]:
+        """The JSON summary in pieces."""
+        return json_summary(self.facts())
+
+    def text(self, *, colour: bool = False) -> Iterable[str]:
+        """The report for a terminal in pieces."""
+        return (f"{line}\n" for line in text_report(self.facts(), colour=colour))
+
+    def html(self) -> Iterable[str]:
+        """The report for a browser in pieces."""
+        # Jinja2 is imported only by the reports that need it.
+        from rollout_compare.report.html import html_report
+
+        return html_report(self.facts())
