@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from rollout_compare.cli import main
+from tests.stand_in.fixtures import descriptions, enterprise, github
 
 settings.register_profile(
     "rollout-compare",
@@ -24,6 +25,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 settings.load_profile("rollout-compare")
+
+__all__ = ["descriptions", "enterprise", "github"]
 
 Row = dict[str, Any] | str | bytes
 

@@ -13,13 +13,15 @@ from rollout_compare.core.errors import CompareInputError, UsageError
 from rollout_compare.core.lines import Progress
 from rollout_compare.output import (
     OutputError,
+    described,
+    error_line,
     is_colour_terminal,
     is_standard_output,
     print_aside,
     print_text,
     whole_file,
 )
-from rollout_compare.report.untrusted import Redactor, fitted, label
+from rollout_compare.report.untrusted import Redactor, label
 from rollout_compare.reports import Reports, Request
 
 TYPE_CHECKING = False
@@ -30,11 +32,6 @@ _STDOUT = "-"
 _FILES = ("json", "markdown", "html")
 """The reports that can be written to files, under the names of their options."""
 _REPORT, _UNREADABLE, _INTERRUPTED = 0, 1, 130
-_ERROR_BYTES = 499
-"""Longest error line without its line end."""
-_PATH_BYTES = 200
-"""What of a path an error line keeps at least."""
-_TASK_BYTES = 100
 _REFRESH = 0.2
 """Seconds between two updates of the progress line."""
 
@@ -48,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _report(arguments, redact)
     except CompareInputError as fault:
-        return _fail(_described(fault, redact))
+        return _fail(described(fault, redact))
     except UsageError as fault:
         raise UsageError(redact(str(fault))) from None
     except OutputError as fault:
@@ -63,18 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _INTERRUPTED
 
 
-def _described(fault: CompareInputError, redact: Redactor) -> str:
-    line = "" if fault.line is None else f":{fault.line}"
-    task = "" if fault.task is None else f" (task {fitted(redact(fault.task), _TASK_BYTES)})"
-    said = f"{line}: {label(redact(fault.what))}{task}"
-    # What is wrong matters more than the start of a very long path.
-    room = max(_PATH_BYTES, _ERROR_BYTES - len(f"error: {said}".encode()))
-    return (fitted(redact(fault.path), room, keep_end=True) + said).removeprefix(": ")
-
-
 def _fail(message: str) -> int:
-    line = fitted(f"error: {message}", _ERROR_BYTES)
-    print_aside(f"{line}\n")
+    print_aside(f"{error_line(message)}\n")
     return _UNREADABLE
 
 
@@ -97,9 +84,9 @@ def _report(arguments: argparse.Namespace, redact: Redactor) -> int:
 
 
 def _template(path: str) -> Template:
-    from rollout_compare.report.template import load_template
+    from rollout_compare.report.template import own_template
 
-    return load_template(path)
+    return own_template(path)
 
 
 def _pieces(reports: Reports, form: str, template: Template | None) -> Iterable[str]:

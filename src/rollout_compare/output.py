@@ -1,4 +1,4 @@
-"""Where reports go: standard output, and files that appear whole or not at all."""
+"""Where reports go: standard output, files that appear whole or not at all, and one line for what goes wrong."""
 
 from __future__ import annotations
 
@@ -8,9 +8,33 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from rollout_compare.core.errors import UsageError
+from rollout_compare.core.cut import Redaction
+from rollout_compare.core.errors import CompareInputError, UsageError
+from rollout_compare.report.untrusted import fitted, label
 
 _CHUNK = 64 << 10
+
+
+_ERROR_BYTES = 499
+"""Longest error line without its line end."""
+_PATH_BYTES = 200
+"""What of a path an error line keeps at least."""
+_TASK_BYTES = 100
+
+
+def error_line(message: str) -> str:
+    """A message as the one line that is printed for an error, in bytes no longer than 499."""
+    return fitted(f"error: {message}", _ERROR_BYTES)
+
+
+def described(fault: CompareInputError, redact: Redaction) -> str:
+    """An unreadable input on one line: where, what, and the task; short enough for an error line."""
+    line = "" if fault.line is None else f":{fault.line}"
+    task = "" if fault.task is None else f" (task {fitted(redact(fault.task), _TASK_BYTES)})"
+    said = f"{line}: {label(redact(fault.what))}{task}"
+    # What is wrong matters more than the start of a very long path.
+    room = max(_PATH_BYTES, _ERROR_BYTES - len(f"error: {said}".encode()))
+    return (fitted(redact(fault.path), room, keep_end=True) + said).removeprefix(": ")
 
 
 class OutputError(Exception):

@@ -50,8 +50,12 @@ class Request:
 class Reports:
     """A finished comparison, and every report of it, each with its own count of what was redacted."""
 
-    def __init__(self, comparison: Comparison, outputs: VerifierOutputs, redact: Redactor) -> None:
+    def __init__(
+        self, comparison: Comparison, outputs: VerifierOutputs, redact: Redactor, input_files: Sequence[str]
+    ) -> None:
         self.comparison = comparison
+        self.input_files = input_files
+        """Every file that was read: none of them may be written to."""
         self._outputs = outputs
         self._redact = redact
 
@@ -82,7 +86,8 @@ class Reports:
             allow_absolute=request.allow_absolute_logs,
             redact=redact,
         )
-        return cls(comparison, VerifierOutputs.of_comparison(comparison, search), redact)
+        files = [path for side in (old, new) for shard in side.shards for path in shard.files.all()]
+        return cls(comparison, VerifierOutputs.of_comparison(comparison, search), redact, files)
 
     def facts(self) -> Facts:
         """What there is to tell, for one report."""

@@ -12,12 +12,16 @@ class CompareInputError(Exception):
     `str()` of it is the message without the leading `error: `, unescaped and uncut.
     """
 
-    def __init__(self, path: str, what: str, *, line: int | None = None, task: str | None = None) -> None:
+    def __init__(
+        self, path: str, what: str, *, line: int | None = None, task: str | None = None, is_missing: bool = False
+    ) -> None:
         super().__init__(path, what, line, task)
         self.path = path
         self.what = what
         self.line = line
         self.task = task
+        self.is_missing = is_missing
+        """Whether there is nothing at that path, so that it helps to say what there is elsewhere."""
 
     def __str__(self) -> str:
         where = self.path if self.line is None else f"{self.path}:{self.line}"

@@ -61,7 +61,7 @@ def _expand(given: str) -> list[str]:
         mode = os.stat(given).st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError):
         if not glob.has_magic(given) or "\0" in given:
-            raise CompareInputError(given, "no such file or directory") from None
+            raise CompareInputError(given, "no such file or directory", is_missing=True) from None
         return _glob(given)
     except OSError as fault:
         raise CompareInputError(given, f"cannot be read: {fault.strerror}") from None
@@ -75,7 +75,7 @@ def _glob(pattern: str) -> list[str]:
         if not os.path.isdir(path) and os.path.exists(path) and not _is_derived(path)
     ]
     if not matches:
-        raise CompareInputError(pattern, "the pattern matches no rollouts file")
+        raise CompareInputError(pattern, "the pattern matches no rollouts file", is_missing=True)
     return matches
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rollout_compare.core.schema import Sentence, counted
 from rollout_compare.report.budget import Budget, Limit, Plan
 from rollout_compare.report.facts import Facts, Figure, Flip, Input, Listing, joined_by
-from rollout_compare.report.template import Template, TemplateError, load_template
+from rollout_compare.report.template import REPORT, Template, TemplateError, built_in_template
 from rollout_compare.report.untrusted.markdown import code, hidden, link, ours, prose, strong
 from rollout_compare.version import VERSION
 
@@ -83,7 +83,7 @@ def markdown_report(
     Raises TemplateError when the template is broken, loses the marker, or does not fit even without any detail.
     """
     setting = setting or Setting()
-    template = template or load_template()
+    template = template or built_in_template(REPORT)
     page = _Page(facts, setting)
 
     def render(plan: Plan) -> str:
@@ -96,6 +96,19 @@ def markdown_report(
     except OverflowError:
         message = f"{template.name}: the report does not fit {limit.size:,} {limit.unit} even without a flip"
         raise TemplateError(message) from None
+
+
+def unreadable_report(message: str, setting: Setting) -> str:
+    """What stands in place of a report when an input cannot be read. `message` is redacted and of bounded length."""
+    return built_in_template("unreadable.md.j2").render(
+        {
+            "marker": setting.marker,
+            "run_line": hidden(setting.run_line) if setting.run_line else "",
+            "title": _title(setting),
+            "message": message,
+            "links": [link(*each) for each in setting.links],
+        }
+    )
 
 
 def _check_marker(text: str, marker: str, template: Template) -> None:
@@ -124,7 +137,7 @@ class _Page:
         return {
             "marker": setting.marker,
             "run_line": hidden(setting.run_line) if setting.run_line else "",
-            "title": ours(" · ").join([ours("Rollout comparison"), *([code(setting.title)] if setting.title else [])]),
+            "title": _title(setting),
             "alert": ours(_ALERTS[facts.verdict.kind]),
             "verdict": _verdict(facts.verdict.sentence),
             "old_ref": _reference(setting.old_ref),
@@ -256,6 +269,11 @@ class _Page:
         if facts.redacted:
             said.append(ours(facts.redacted))
         return ours(" · ").join(said)
+
+
+def _title(setting: Setting) -> Markup:
+    title = ours("Rollout comparison")
+    return title + ours(" · ") + code(setting.title) if setting.title else title
 
 
 def _number(number: int) -> Markup:

@@ -14,7 +14,7 @@ from rollout_compare.core.errors import UsageError
 from rollout_compare.report.untrusted import label
 from rollout_compare.report.untrusted.markdown import code, fence, html_code, ours
 
-BUILT_IN = "report.md.j2"
+REPORT = "report.md.j2"
 _OWN = "own template"
 _LARGEST = 1 << 20
 _FENCE = re.compile("(`{3,})[a-z]*")
@@ -24,13 +24,17 @@ class TemplateError(UsageError):
     """A template that cannot be used: which, where in it, and why."""
 
 
-def load_template(path: str | None = None) -> Template:
-    """The built-in Markdown template, or the one at `path`, which may extend it.
+def built_in_template(name: str) -> Template:
+    """A Markdown template of the package."""
+    return Template(_environment({}), name, None)
+
+
+def own_template(path: str) -> Template:
+    """The template at `path`, which may extend `report.md.j2`.
 
     Raises TemplateError when it cannot be read or is no template.
     """
-    environment = _environment(path)
-    return Template(environment, BUILT_IN if path is None else _OWN, path)
+    return Template(_environment({_OWN: _read(path)}), _OWN, path)
 
 
 class Template:
@@ -87,9 +91,8 @@ def _tidy(text: str) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _environment(path: str | None) -> jinja2.Environment:
+def _environment(own: dict[str, str]) -> jinja2.Environment:
     package = jinja2.PackageLoader("rollout_compare.report", "templates")
-    own = {} if path is None else {_OWN: _read(path)}
     environment = ImmutableSandboxedEnvironment(
         loader=jinja2.ChoiceLoader([jinja2.DictLoader(own), package]),
         # Whatever is no text of ours becomes a code span: nothing is printed as it is by accident.

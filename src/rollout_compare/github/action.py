@@ -1,0 +1,297 @@
+"""The Action: compares, writes the report files, comments, adds the job summary, sets the outputs.
+
+A report, not a gate: the step fails only when an input cannot be read, or for a setting that makes no sense. All else
+is done as far as it can be, with a warning for what cannot.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NoReturn
+
+from rollout_compare.core.errors import CompareInputError, UsageError
+from rollout_compare.github.client import ApiError, Client, Clock, SystemClock, is_rate_limit
+from rollout_compare.github.comment import Posted, Stamp, Writer
+from rollout_compare.github.event import Action, Event, EventError, decide
+from rollout_compare.github.pulls import find_pull_requests
+from rollout_compare.github.runner import Commands, Files, Workspace, made_folder
+from rollout_compare.github.settings import OUTPUTS, Settings, count_outputs
+from rollout_compare.output import OutputError, described, whole_file
+from rollout_compare.report.budget import Limit
+from rollout_compare.report.markdown import COMMENT, JOB_SUMMARY, Link, Setting, markdown_report, unreadable_report
+from rollout_compare.report.template import TemplateError, own_template
+from rollout_compare.report.untrusted import Redactor
+from rollout_compare.reports import Reports, Request
+from rollout_compare.version import VERSION
+
+_REPORT, _UNREADABLE, _MISUSED, _TERMINATED = 0, 1, 2, 143
+_SIZES = (COMMENT.size, 40_000, 20_000)
+"""Code points of a comment: what is tried when GitHub finds the one before too long."""
+_SMALLEST_SUMMARY = 2_000
+_SHORT_SHA = 7
+_FILES = {"summary-path": "summary.json", "markdown-path": "report.md", "html-path": "report.html"}
+_RECIPES = "docs/recipes.md"
+
+
+def entry() -> NoReturn:
+    """The `rollout-compare-action` command."""
+    # As the first process of a container, Python would ignore this signal.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
+    workspace = os.environ.get("GITHUB_WORKSPACE", "")
+    if workspace:
+        with contextlib.suppress(OSError):
+            os.chdir(workspace)
+    sys.exit(main(os.environ))
+
+
+def main(
+    environment: Mapping[str, str],
+    *,
+    write: Callable[[str], None] | None = None,
+    clock: Clock | None = None,
+) -> int:
+    """Run the Action in the current folder, the workspace, and return the exit status of the step."""
+    redact = Redactor.of_environment(environment)
+    commands = Commands(write or _write, redact)
+    try:
+        settings = Settings.of_environment(environment)
+        redact = Redactor.of_environment(
+            environment, [settings.github_token.get_secret_value()], patterns=settings.redact
+        )
+        commands = Commands(write or _write, redact)
+        return _Step(settings, environment, commands, redact, clock or SystemClock()).run()
+    except UsageError as fault:
+        commands.error(str(fault))
+        return _MISUSED
+    except MemoryError:
+        commands.error("not enough memory for these inputs")
+        return _UNREADABLE
+
+
+def _write(text: str) -> None:
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    sys.stdout.buffer.flush()
+
+
+class _Step:
+    def __init__(
+        self,
+        settings: Settings,
+        environment: Mapping[str, str],
+        commands: Commands,
+        redact: Redactor,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._commands = commands
+        self._redact = redact
+        self._clock = clock
+        self._workspace = Workspace(environment)
+        self._files = Files(environment, commands.warning)
+        self._event = self._read_event(environment)
+        self._decision = decide(self._event, settings.pr_number)
+        self._template = None if settings.template is None else own_template(self._workspace.path(settings.template))
+
+    def _read_event(self, environment: Mapping[str, str]) -> Event:
+        try:
+            return Event.of_environment(environment)
+        except EventError as fault:
+            self._commands.warning(f"{fault}: no pull request is commented on")
+            return Event.of_environment({**environment, "GITHUB_EVENT_PATH": "", "GITHUB_EVENT_NAME": ""})
+
+    def run(self) -> int:
+        """The whole step."""
+        try:
+            reports = self._compare()
+        except CompareInputError as fault:
+            return self._unreadable(described(fault, self._redact), fault)
+        setting = self._setting()
+        changed = _has_changed(reports)
+        stamp = self._stamp(reports)
+        folder = self._write_files(reports, setting)
+        stamped = replace(setting, run_line=stamp.text())
+        posted = self._comment(
+            lambda size: self._markdown(reports, COMMENT._replace(size=size), stamped),
+            stamp,
+            create=self._settings.comment == "always" or changed,
+        )
+        self._summarize(lambda limit: self._markdown(reports, limit, setting))
+        self._commands.notice(str(reports.comparison.verdict.sentence))
+        self._files.set_outputs(self._outputs(reports, changed=changed, folder=folder, posted=posted))
+        return _REPORT
+
+    def _compare(self) -> Reports:
+        settings, path = self._settings, self._workspace.path
+        request = Request(
+            list(map(path, settings.old)),
+            list(map(path, settings.new)),
+            old_key=settings.key,
+            new_key=settings.key,
+            margin=settings.margin,
+            count_as_zero=settings.count_as_zero,
+            tail=settings.tail,
+            logs_roots=list(map(path, settings.logs_root)),
+            old_logs_roots=list(map(path, settings.old_logs_root)),
+            new_logs_roots=list(map(path, settings.new_logs_root)),
+            verifier_fields=settings.verifier_fields,
+        )
+        return Reports.of(request, self._redact, with_html=True)
+
+    def _unreadable(self, message: str, fault: CompareInputError) -> int:
+        """Say so where an older report may stand, and fail."""
+        setting = self._setting()
+        stamp = Stamp(self._event.run, self._decision.head_sha, "")
+        stamped = replace(setting, run_line=stamp.text())
+        self._comment(lambda _: unreadable_report(message, stamped), stamp, create=False)
+        self._summarize(lambda _: unreadable_report(message, setting))
+        self._commands.error(f"{message}; {self._workspace.visible()}" if fault.is_missing else message)
+        return _UNREADABLE
+
+    def _setting(self) -> Setting:
+        settings, event, decision = self._settings, self._event, self._decision
+        title = [settings.title, f"pull request {decision.queue_number}" if decision.queue_number else ""]
+        return Setting(
+            comment_id=settings.comment_id,
+            title=self._redact(" · ".join(filter(None, title))),
+            new_ref=decision.head_sha[:_SHORT_SHA],
+            links=(Link("workflow run", event.run_url),) if event.run_url else (),
+            elsewhere="the job summary" if settings.job_summary else "the JSON summary",
+            attempt=event.run.attempt or None,
+        )
+
+    def _stamp(self, reports: Reports) -> Stamp:
+        comparison = reports.comparison
+        told = (comparison.old.digest(), comparison.new.digest(), comparison.join.old_key, comparison.join.new_key)
+        inputs = hashlib.sha256("\0".join(told).encode("utf-8", "replace")).hexdigest()[:16]
+        return Stamp(self._event.run, self._decision.head_sha, inputs)
+
+    def _markdown(self, reports: Reports, limit: Limit, setting: Setting) -> str:
+        return markdown_report(reports.facts(), limit, setting, self._template)
+
+    def _write_files(self, reports: Reports, setting: Setting) -> str | None:
+        """Write the report files; their folder, or None when that cannot be done."""
+        wanted = self._settings.report_dir
+        try:
+            folder = made_folder(self._workspace, wanted)
+            texts: dict[str, Callable[[], Iterable[str]]] = {
+                "summary.json": reports.json,
+                "report.md": lambda: [self._markdown(reports, COMMENT, setting)],
+                "report.html": reports.html,
+            }
+            for name, pieces in texts.items():
+                path = os.path.join(folder, name)
+                with whole_file(path, reports.input_files) as file:
+                    file.write(pieces())
+                self._workspace.give_to_owner(path)
+        except (OutputError, OSError, UsageError) as fault:
+            if isinstance(fault, TemplateError):
+                raise
+            self._commands.warning(f"the report files are not written: {fault}")
+            return None
+        return folder
+
+    def _comment(self, bodies: Callable[[int], str], stamp: Stamp, *, create: bool) -> list[Posted]:
+        """Comment on the pull requests that the run is about, as far as that can be done."""
+        decision, settings = self._decision, self._settings
+        if settings.comment == "off":
+            return []
+        if not decision.can_write:
+            self._commands.warning(
+                f"not commented: {decision.reason}. The report is in `{settings.report_dir}`; to comment on it, let a "
+                f"workflow that is triggered by workflow_run do so: see {_RECIPES}"
+            )
+            return []
+        if decision.action is Action.NOTHING:
+            self._commands.notice(f"not commented: {decision.reason}")
+            return []
+        if not settings.github_token.get_secret_value():
+            self._commands.notice("not commented: there is no `github-token`")
+            return []
+        client = self._client()
+        try:
+            found = find_pull_requests(decision, client, self._event.repository)
+        except ApiError as fault:
+            self._commands.warning(f"not commented: the pull request is not known ({_advised(fault)})")
+            return []
+        if not found.numbers:
+            (self._commands.warning if found.is_doubtful else self._commands.notice)(f"not commented: {found.reason}")
+        return list(self._posted(client, found.numbers, bodies, stamp, create=create))
+
+    def _posted(
+        self, client: Client, numbers: Sequence[int], bodies: Callable[[int], str], stamp: Stamp, *, create: bool
+    ) -> Iterator[Posted]:
+        marker = str(Setting(self._settings.comment_id).marker)
+        writer = Writer(client, self._event.repository, marker, warn=self._commands.warning, tell=self._commands.notice)
+        for number in numbers:
+            try:
+                posted = writer.write(number, bodies, stamp, create=create, sizes=_SIZES)
+            except ApiError as fault:
+                self._commands.warning(f"pull request {number} is not commented on: {_advised(fault)}")
+            else:
+                if posted.number:
+                    yield posted
+
+    def _client(self) -> Client:
+        event = self._event
+        return Client(
+            self._settings.github_token.get_secret_value(),
+            api_url=event.api_url,
+            graphql_url=event.graphql_url,
+            clock=self._clock,
+            user_agent=f"rollout-compare/{VERSION}",
+        )
+
+    def _summarize(self, markdown: Callable[[Limit], str]) -> None:
+        if not self._settings.job_summary:
+            return
+        room = min(self._files.room_for_summary(), JOB_SUMMARY.size)
+        if room < _SMALLEST_SUMMARY:
+            self._commands.warning("the job summary has no room left, or is not there: no report is added to it")
+            return
+        self._files.add_summary(markdown(JOB_SUMMARY._replace(size=room)) + "\n")
+
+    def _outputs(
+        self, reports: Reports, *, changed: bool, folder: str | None, posted: list[Posted]
+    ) -> Iterator[tuple[str, str]]:
+        comparison = reports.comparison
+        difference = comparison.assessment.statistics.mean_difference
+        values = dict(count_outputs(comparison.counts)) | {
+            "verdict": comparison.verdict.kind,
+            "verdict-sentence": str(comparison.verdict.sentence),
+            "changed": "true" if changed else "false",
+            "mean-difference": "" if difference is None else repr(difference),
+            "report-dir": folder or "",
+            "comment-id": "\n".join(str(comment.number) for comment in posted),
+            "comment-url": "\n".join(comment.url for comment in posted),
+        }
+        for name, file in _FILES.items():
+            values[name] = os.path.join(folder, file) if folder is not None else ""
+        return ((name, values[name]) for name in OUTPUTS)
+
+
+def _has_changed(reports: Reports) -> bool:
+    counts = reports.comparison.counts
+    return bool(counts["flipped"] or counts["flipped_agent_error"] or reports.comparison.warnings)
+
+
+def _advised(fault: ApiError) -> str:
+    """What GitHub says, and what to do about it."""
+    said = f"GitHub says {fault.status}, {fault.message}" if fault.status else fault.message
+    if fault.status == 401:
+        return f"{said}: the `github-token` is not accepted"
+    if fault.status == 403 and "locked" in fault.message.lower():
+        return f"{said}: the conversation is locked"
+    if fault.status == 403 and "archived" in fault.message.lower():
+        return f"{said}: the repository takes no comments"
+    if fault.status in (403, 404) and not is_rate_limit(fault):
+        return (
+            f"{said}: the job needs `permissions: pull-requests: write`; for pull requests from forks and by "
+            f"Dependabot see {_RECIPES}"
+        )
+    return said
