@@ -14,7 +14,7 @@ ARGS ?=
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help .venv demo test check format bench schema lock clean
+.PHONY: help .venv demo test browser check format bench pictures schema golden lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[.a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -27,8 +27,11 @@ demo: $(INSTALLED) ## Compare two pairs of example rollouts
 	    $(BIN)/rollout-compare "$$pair/old.jsonl" "$$pair/new.jsonl" || exit; \
 	done
 
-test: $(INSTALLED) ## Run the tests
+test: $(INSTALLED) browser ## Run the tests
 	@$(BIN)/python -m pytest $(ARGS)
+
+browser: $(INSTALLED) ## See that there is a Chromium, which some tests need
+	@$(BIN)/python tools/browser.py
 
 check: $(INSTALLED) ## Lint, formatting, types, import contracts, generated files in step
 	@$(BIN)/ruff check
@@ -45,8 +48,14 @@ bench: $(INSTALLED) ## Measure speed and memory against the plain way
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python benchmarks/bench.py $(ARGS)
 
+pictures: $(INSTALLED) browser ## Draw the pictures of the reports in docs/images
+	@$(BIN)/python tools/pictures.py
+
 schema: $(INSTALLED) ## Write schema/summary.v1.json from the summary's model
 	@$(BIN)/python tools/summary_schema.py
+
+golden: $(INSTALLED) ## Write the reports in tests/cases/golden anew
+	@$(BIN)/python tools/golden.py
 
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --no-config --no-header --universal --python-version 3.11 \
     --generate-hashes

@@ -77,9 +77,9 @@ def _report(arguments: argparse.Namespace, redact: Redactor) -> int:
             reports = Reports.of(request, redact, with_html="html" in (printed, *written), progress=progress)
         for form, file in files.items():
             file.write(_pieces(reports, form, template))
-        for path in written.values():
-            print_aside(f"wrote {label(redact(path))}\n")
-        print_text(_pieces(reports, printed, template))
+    for path in written.values():
+        print_aside(f"wrote {label(redact(path))}\n")
+    print_text(_pieces(reports, printed, template))
     return _REPORT
 
 

@@ -11,15 +11,13 @@ from rollout_compare.core.identity import Names
 from rollout_compare.core.inputs import find_shards
 from rollout_compare.core.lines import Progress
 from rollout_compare.core.load import load_side
-from rollout_compare.core.verifier_output import DEFAULT_TAIL, LogSearch, VerifierOutputs
+from rollout_compare.core.verifier_output import DEFAULT_TAIL, LONGEST_TAIL, LogSearch, VerifierOutputs
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.json_summary import json_summary
 from rollout_compare.report.text import text_report
 from rollout_compare.report.untrusted import Redactor
 
 Form = Literal["text", "json", "markdown", "html"]
-HTML_LINES = 2_000
-"""Lines of verifier output per flip that the HTML report may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ class Reports:
             working_directory=request.working_directory,
             fields=request.verifier_fields,
             tail=request.tail,
-            longest=HTML_LINES if with_html and request.tail else 0,
+            longest=LONGEST_TAIL if with_html and request.tail else 0,
             allow_absolute=request.allow_absolute_logs,
             redact=redact,
         )

@@ -33,6 +33,8 @@ from rollout_compare.core.side import Side
 from rollout_compare.core.tail import SHORT_WINDOW, WINDOW, is_enough, tail_of
 
 DEFAULT_TAIL = 15
+LONGEST_TAIL = 2_000
+"""The longest tail that a report with room for it shows, in lines."""
 _LOGS_DIR = "verifier_logs_dir"
 _LOG_NAME = "test-stdout.txt"
 _LOG_ENDINGS = (".txt", ".log", ".out")

@@ -8,6 +8,7 @@ rate limit, and sleeps where no test can see it.
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ _PASSING = frozenset({500, 502, 503, 504})
 _LONGEST_QUOTE = 200
 _MOST_PAGES = 300
 _PER_PAGE = 100
+_NEXT_PAGE = re.compile(r'<([^<>]+)>; rel="next"')
+_REDIRECTED = frozenset({301, 302, 307, 308})
+_MOST_REDIRECTIONS = 3
 _RATE_LIMITS = ("rate limit", "please wait a few minutes", "please retry your request again later", "abuse detection")
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
@@ -107,14 +111,17 @@ class Client:
 
     def pages(self, path: str, parameters: Mapping[str, Any] | None = None) -> Iterator[Any]:
         """All entries of a list, page after page. Raises ApiError."""
-        for page in range(1, _MOST_PAGES + 1):
-            asked = {**(parameters or {}), "per_page": _PER_PAGE, "page": page}
+        asked: Mapping[str, Any] | None = {**(parameters or {}), "per_page": _PER_PAGE}
+        for _ in range(_MOST_PAGES):
             answer = self._tried("GET", path, parameters=asked)
             if not isinstance(answer.data, list):
                 raise ApiError(answer.status, "the answer is no list")
             yield from answer.data
-            if 'rel="next"' not in answer.headers.get("link", "") and len(answer.data) < _PER_PAGE:
+            following = _NEXT_PAGE.search(answer.headers.get("link", ""))
+            if following is None:
                 return
+            # As GitHub gives it: after a redirection, a page counted by us could be the same one again.
+            path, asked = self._own_address(following[1]), None
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
         """Change what is at a path: doing so twice does no harm. Raises ApiError."""
@@ -133,7 +140,7 @@ class Client:
 
         Raises ApiError; its `maybe_done` says whether it may have been made.
         """
-        return self._checked(self._once("POST", path, body=body)).data
+        return self._followed("POST", path, body=body).data
 
     def wait_after(self, fault: ApiError, tries: int) -> None:
         """Wait before a request that failed is made again. Raises `fault` when that would make no sense."""
@@ -162,12 +169,39 @@ class Client:
     ) -> Answer:
         for tries in range(1, _TRIES + 1):
             try:
-                return self._checked(self._once(method, path, parameters=parameters, body=body))
+                return self._followed(method, path, parameters=parameters, body=body)
             except ApiError as fault:
                 if tries == _TRIES:
                     raise
                 self.wait_after(fault, tries)
         raise AssertionError
+
+    def _followed(
+        self,
+        method: Method,
+        path: str,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """The answer after all redirections: a repository may have been renamed, and PyGithub follows a 301 only."""
+        for _ in range(_MOST_REDIRECTIONS):
+            answer = self._once(method, path, parameters=parameters, body=body)
+            place = answer.headers.get("location", "")
+            if answer.status not in _REDIRECTED or not place:
+                return self._checked(answer)
+            path, parameters = self._own_address(place), None
+        raise ApiError(0, "GitHub redirects in a circle")
+
+    def _own_address(self, url: str) -> str:
+        """An address that GitHub gave, if it is on the same host: no other one may see the token."""
+        from urllib.parse import urlsplit
+
+        own, other = urlsplit(self._api_url), urlsplit(url)
+        if other.netloc and (own.scheme, own.netloc) != (other.scheme, other.netloc):
+            raise ApiError(0, "GitHub redirects to another host")
+        # PyGithub puts its own prefix before a path, but not before an address.
+        return url if other.netloc else f"{own.scheme}://{own.netloc}{url}"
 
     def _sleep(self, seconds: float, fault: ApiError) -> None:
         if seconds > _LONGEST_WAIT or self._clock.now() + seconds > self._deadline:

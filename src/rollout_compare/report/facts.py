@@ -6,6 +6,7 @@ All text here is redacted and of bounded length, but not yet harmless: whoever s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ from functools import cached_property
 from rollout_compare.core.assessment import Group, Secondary
 from rollout_compare.core.compare import Comparison
 from rollout_compare.core.cut import shortened
-from rollout_compare.core.schema import FLIPS, SideName, TaskComparison, TaskSide, counted, p_text
+from rollout_compare.core.schema import FLIPS, Sentence, SideName, TaskComparison, TaskSide, counted, p_text
 from rollout_compare.core.side import Side
 from rollout_compare.core.verifier_output import VerifierOutput, VerifierOutputs
 from rollout_compare.report.untrusted import Redactor
@@ -22,6 +23,7 @@ from rollout_compare.statistics.paired import Interval
 
 NAME_LIMIT = 200
 """Longest name of a task, a file or a model that a report for people shows, in characters."""
+_VERDICT_HEAD = re.compile(r"[^:(]*[^:( ]")
 _MINUS = "\N{MINUS SIGN}"
 _WIDE = 1e6
 """Rewards from here on are told by their power of ten."""
@@ -156,6 +158,14 @@ class Facts:
         self.notes = comparison.notes
         self.join = comparison.join
         self.statistics = comparison.assessment.statistics
+
+    @property
+    def verdict_head(self) -> tuple[Sentence, Sentence]:
+        """The verdict's first words, which say what it is, and the rest: the figures."""
+        marked = self.verdict.sentence.marked
+        found = _VERDICT_HEAD.match(marked)
+        end = 0 if found is None else found.end()
+        return Sentence(marked[:end]), Sentence(marked[end:])
 
     @property
     def headline(self) -> str:

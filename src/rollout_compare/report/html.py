@@ -1,12 +1,288 @@
-"""The report as one file to open in a browser."""
+"""The report as one file to open in a browser: what is fixed as tables, the tasks as data for the script in the page.
+
+Nothing is fetched: style and script are part of the file, and a Content-Security-Policy names their hashes, so that
+nothing else can act. The file is written piece by piece. Logs come in order of importance, as long as there is room.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from typing import Any
 
-from rollout_compare.report.facts import Facts
+import jinja2
+from markupsafe import Markup
+
+from rollout_compare.core.cut import shortened
+from rollout_compare.core.schema import Category, TaskComparison, TaskSide, counted
+from rollout_compare.core.verifier_output import LONGEST_TAIL, VerifierOutput
+from rollout_compare.report.chart import Bar, difference_bars, reward_chart
+from rollout_compare.report.facts import (
+    NAME_LIMIT,
+    SIDES,
+    Facts,
+    GroupFigure,
+    evidence_text,
+    joined_by,
+    reward_text,
+    rewards_text,
+    told_apart,
+)
+from rollout_compare.report.untrusted import label, log_line
+from rollout_compare.version import VERSION
+
+LISTED = 100_000
+"""How many tasks the list holds; of more, those that are not identical."""
+LOG_BYTES = 20_000_000
+"""How much of the file logs may take at their longest; from there on they are as long as `--tail` says."""
+ALL_LOG_BYTES = 40_000_000
+"""How much of the file logs may take at all."""
+_CLASSES = ("regressed", "improved", "agent_error", "masked", "missing", "identical")
+"""The classes of the list, by their numbers in the data."""
+_NAMES = 50
+"""How many masked and missing tasks are named outside the list, and how many flips are told without the script."""
+_LINES = 200
+"""Longest table of groups, and longest list of notes."""
+_PATHS = 20
+_ABSENT = "absent"
+_WINS = {"old": "old wins", "new": "new wins"}
+_MARKUP = {each: f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def html_report(facts: Facts) -> Iterator[str]:
     """The text of the file in pieces."""
-    yield f"<!doctype html><title>{facts.verdict.kind}</title>"
+    template = _environment().get_template("report.html.j2")
+    return template.generate(_Page(facts).context())
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("rollout_compare.report", "templates"),
+        # Every text is made harmless first, then escaped.
+        autoescape=True,
+        finalize=lambda value: label(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _part_of_page(name: str) -> str:
+    return resources.files("rollout_compare.report").joinpath("templates", name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+def _json(value: Any) -> str:
+    """JSON that may stand inside a script element: nothing in it can end the element or a line of it."""
+    text = _encode(value)
+    for character, escape in _MARKUP.items():
+        text = text.replace(character, escape)
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """One taskset or agent with its bar."""
+
+    figure: GroupFigure
+    bar: Bar | None
+
+
+class _Page:
+    """What the template prints. Everything is plain text, but for the data of the script."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._tasks = facts.comparison.tasks
+
+    def context(self) -> dict[str, Any]:
+        """The names that the template uses; what takes long comes in pieces, as the page is written."""
+        facts = self._facts
+        style, script = _part_of_page("report.css"), _part_of_page("report.js")
+        verdict_head, verdict_rest = facts.verdict_head
+        return {
+            "facts": facts,
+            "version": VERSION,
+            "style": style,
+            "style_hash": _hash(style),
+            "script": script,
+            "script_hash": _hash(script),
+            "verdict_head": verdict_head,
+            "verdict_rest": verdict_rest,
+            "chart": self._chart(),
+            "kinds": " and ".join(dict.fromkeys(group.by for group in facts.statistics.groups)),
+            "groups": list(self._groups()),
+            "top_flips": self._importance[:_NAMES],
+            "flips": len(self._importance),
+            "keys": (
+                joined_by(facts.join.old_key, facts.join.old_prefix_stripped),
+                joined_by(facts.join.new_key, facts.join.new_prefix_stripped),
+            ),
+            "listed": self._listed,
+            "identical_left_out": self._identical_left_out,
+            "left_out": len(self._tasks) - self._identical_left_out - len(self._listed),
+            "names": _NAMES,
+            "lines": _LINES,
+            "paths": _PATHS,
+            "data": self._data(),
+            "logs": self._logs(),
+        }
+
+    def _chart(self) -> Any:
+        pairs = self._tasks.paired()
+        return reward_chart(pairs.old, pairs.new, shares=self._facts.statistics.rewards_are_shares)
+
+    def _groups(self) -> Iterator[_Group]:
+        groups = self._facts.statistics.groups[:_LINES]
+        bars = difference_bars([(group.mean_difference, group.interval) for group in groups])
+        # The figures go on when there are more groups than are shown.
+        return map(_Group, self._facts.groups, bars)
+
+    @cached_property
+    def _classes(self) -> dict[int, int]:
+        """The class of each task that is not identical, by its position; the most important first."""
+        found = {at: _CLASSES.index(section.key) for section in self._facts.sections for at in section.positions}
+        others: tuple[Category, Category] = ("masked", "missing")
+        for category in others:
+            found |= dict.fromkeys(self._tasks.positions(category), _CLASSES.index(category))
+        return found
+
+    @cached_property
+    def _importance(self) -> list[int]:
+        """The flips, the most important first."""
+        return [at for section in self._facts.sections for at in section.positions]
+
+    @cached_property
+    def _listed(self) -> list[int]:
+        if len(self._tasks) <= LISTED:
+            return list(range(len(self._tasks)))
+        return sorted(list(self._classes)[:LISTED])
+
+    @property
+    def _identical_left_out(self) -> int:
+        return len(self._tasks) - len(self._classes) if len(self._tasks) > LISTED else 0
+
+    def _data(self) -> Iterator[str]:
+        """The rows of the list, and the tasksets that they name by number."""
+        tasksets: dict[str, int] = {}
+        separator = ""
+        yield '{"rows":['
+        for at in self._listed:
+            taskset = self._tasks.taskset(at)
+            place = -1
+            if taskset is not None:
+                place = tasksets.setdefault(label(shortened(taskset, NAME_LIMIT)), len(tasksets))
+            yield separator + _json(self._row(at, place))
+            separator = ",\n"
+        yield f'],\n"tasksets":{_json(list(tasksets))}}}'
+
+    def _row(self, at: int, taskset: int) -> list[Any]:
+        """A task as report.js reads it: see `FIELDS` there."""
+        task = self._tasks[at]
+        name = label(shortened(task.task, NAME_LIMIT))
+        number = self._classes.get(at, len(_CLASSES) - 1)
+        said = [
+            [side, what, label(data)]
+            for side, told in zip(SIDES, (task.old, task.new), strict=True)
+            if told is not None
+            for what, data in _said(told)
+        ]
+        row: list[Any] = [name, number, taskset, *_rewards(task), said]
+        if task.winner is None:
+            return row if said else row[:-1]
+        assert task.old is not None
+        assert task.new is not None
+        evidence = self._facts.comparison.assessment.evidence[at]
+        # Halves: a difference of two very large rewards would not be a number.
+        change = (task.new.counted_reward or 0.0) / 2 - (task.old.counted_reward or 0.0) / 2
+        repeats = "" if task.old.rows == task.new.rows == 1 else f"{task.old.rows} v {task.new.rows} rows"
+        tags = [_WINS[task.winner], repeats, evidence_text(evidence)]
+        return [*row, change, evidence.p, [tag for tag in tags if tag], at]
+
+    def _logs(self) -> Iterator[tuple[int, str]]:
+        """The log of each listed flip by its position, each as long as there is room for it."""
+        listed = set(self._listed)
+        outputs = _Outputs(self._facts)
+        for at in self._importance:
+            if at in listed:
+                yield at, outputs.next(at)
+
+
+def _rewards(task: TaskComparison) -> tuple[str, str]:
+    if task.old is not None and task.new is not None and task.winner is not None:
+        return told_apart(task.old.counted_reward, task.new.counted_reward)
+    return _reward(task.old), _reward(task.new)
+
+
+def _reward(side: TaskSide | None) -> str:
+    if side is None:
+        return _ABSENT
+    return reward_text(None if side.masked is not None else side.counted_reward)
+
+
+def _said(side: TaskSide) -> Iterator[tuple[str, str]]:
+    """What a side reports of a task besides its reward: words of ours, and text from its rows."""
+    if side.rows > 1:
+        yield f"rewards {rewards_text(side.rewards)}", ""
+    said = (
+        ("masked", side.masked),
+        ("reports", side.agent_error),
+        ("measured failure", side.failure_kind),
+        ("message", side.failure_message),
+    )
+    for what, data in said:
+        if data is not None:
+            yield what, data
+
+
+class _Outputs:
+    """The verifier outputs of flips, the most important one first, within the room that a file has for logs."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._used = 0
+        self._limits: list[tuple[int, int | None]] = [(LOG_BYTES, LONGEST_TAIL), (ALL_LOG_BYTES, None)]
+        """Up to how many bytes logs have how many lines; as many as are usual for None."""
+        self._shown = False
+        """Whether any log has a line: none has when none was asked for."""
+
+    def next(self, at: int) -> str:
+        """The JSON of the verifier output of the next flip."""
+        while self._limits:
+            limit, lines = self._limits[0]
+            text = _json(_log(self._read(at, lines)))
+            size = len(text.encode())
+            if self._used + size <= limit:
+                self._used += size
+                return text
+            del self._limits[0]
+        output = self._facts.outputs.source(at)
+        return _json(_log(output, left_out=output.lines is not None))
+
+    def _read(self, at: int, lines: int | None) -> VerifierOutput:
+        if lines is None or not self._shown:
+            usual = self._facts.output(at)
+            self._shown = self._shown or bool(usual.lines)
+            if lines is None or not usual.lines:
+                return usual
+        return self._facts.outputs.of(at, lines)
+
+
+def _log(output: VerifierOutput, *, left_out: bool = False) -> dict[str, Any]:
+    """A log as report.js reads it; of its source, words of ours and data in turn."""
+    head = f"{output.side.capitalize()} verifier output"
+    if left_out:
+        head += ", left out for want of room, of"
+    elif output.lines is not None:
+        head += f", last {counted(len(output.lines), 'line')} of" if output.lines else ", no lines of"
+    text = "\n".join(map(log_line, output.lines)) if output.lines else None
+    return {"head": head, "source": list(map(label, output.source.parts)), "text": text}

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rollout_compare.core.schema import Sentence, counted
+from rollout_compare.core.schema import counted
 from rollout_compare.report.budget import Budget, Limit, Plan
 from rollout_compare.report.facts import Facts, Figure, Flip, Input, Listing, joined_by
 from rollout_compare.report.template import REPORT, Template, TemplateError, built_in_template
@@ -35,7 +35,6 @@ _ALERTS = {
     "too_little": "NOTE",
     "no_clear_difference": "NOTE",
 }
-_VERDICT_HEAD = re.compile(r"[^:(]*[^:( ]")
 _LONGEST_OPEN_LIST = 5
 _DIGEST_LENGTH = 12
 _MOST_NOTES = 20
@@ -139,7 +138,7 @@ class _Page:
             "run_line": hidden(setting.run_line) if setting.run_line else "",
             "title": _title(setting),
             "alert": ours(_ALERTS[facts.verdict.kind]),
-            "verdict": _verdict(facts.verdict.sentence),
+            "verdict": dict(zip(("head", "rest"), map(prose, facts.verdict_head), strict=True)),
             "old_ref": _reference(setting.old_ref),
             "new_ref": _reference(setting.new_ref),
             "figures": list(map(_figure, facts.figures)),
@@ -278,16 +277,6 @@ def _title(setting: Setting) -> Markup:
 
 def _number(number: int) -> Markup:
     return ours(f"{number:,}")
-
-
-def _verdict(sentence: Sentence) -> dict[str, Markup]:
-    """The verdict with its first words apart: what it says, before the figures."""
-    found = _VERDICT_HEAD.match(sentence.marked)
-    head = found[0] if found is not None else ""
-    return {
-        "head": prose(Sentence(head)),
-        "rest": prose(Sentence(sentence.marked[len(head) :])),
-    }
 
 
 def _reference(text: str) -> Markup:

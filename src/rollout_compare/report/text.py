@@ -11,7 +11,7 @@ from rollout_compare.report.untrusted import label, log_line
 _WIDTH = 80
 _LISTED = 200
 """Longest list of masked or missing tasks; the JSON summary holds all of them."""
-_FIGURE = "  {:<28}{:>12}{:>12}   {}"
+_FIGURE = "  {:<27} {:>11} {:>11}   {}"
 _ROW = "  {:<22}{:>9}   {}"
 _WINS = {"old": "old wins", "new": "new wins"}
 _BOLD, _RED, _GREEN, _YELLOW, _DIM, _PLAIN = (f"\x1b[{code}m" for code in ("1", "31", "32", "33", "2", "0"))

@@ -1,0 +1,313 @@
+"""Uploads artifacts of the run, as the official client does: the service behind actions/upload-artifact, version 4.
+
+Create, then the content in blocks to a signed address, then finalize. The signed address is as good as a password, and
+the runtime token is one: neither is part of any message. Source: the recorded requests of the official client in
+tests/cases/artifact, and its published sources.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from urllib.parse import urlsplit, urlunsplit
+from xml.sax.saxutils import escape as escaped
+
+from rollout_compare.github.client import Clock
+from rollout_compare.github.payload import at, text_at
+
+if TYPE_CHECKING:
+    import requests
+
+_SERVICE = "twirp/github.actions.results.api.v1.ArtifactService"
+_SCOPE = "Actions.Results"
+_VERSION = 7
+_BLOCK = 8 << 20
+_STORAGE_VERSION = "2026-04-06"
+_TRIES = 5
+_PATIENCE = 60.0
+"""Seconds for all waits of an upload together."""
+_TIMEOUT = 30
+_PASSING = frozenset({408, 429, 500, 502, 503, 504})
+_QUOTA = "insufficient usage"
+_FORBIDDEN = re.compile(r'[":<>|*?\r\n\\/\x00-\x1f]')
+_MIDNIGHT = (1980, 1, 1, 0, 0, 0)
+"""The earliest time that a zip can hold: the same files make the same zip."""
+_LONGEST_QUOTE = 200
+_MOST_NAMES = 10
+
+
+class ArtifactError(Exception):
+    """An upload that did not succeed; the message says why, and holds neither token nor address."""
+
+
+class NameTakenError(ArtifactError):
+    """There is an artifact of that name in the run already."""
+
+
+class Uploaded(NamedTuple):
+    """An artifact as it was stored."""
+
+    name: str
+    number: str
+    digest: str
+    """`sha256:` and hexadecimal digits."""
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """Which run and which job the service knows us as."""
+
+    run: str
+    job: str
+
+    @classmethod
+    def of_token(cls, token: str) -> Backend:
+        """The ids in the runtime token. Raises ArtifactError when it does not hold them."""
+        parts = token.split(".")
+        try:
+            claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+        except (ValueError, IndexError):
+            claims = None
+        for scope in text_at(claims, "scp").split():
+            name, *ids = scope.split(":")
+            if name == _SCOPE and len(ids) == 2 and all(ids):
+                return cls(*ids)
+        message = "the runtime token gives no right to artifacts"
+        raise ArtifactError(message)
+
+
+class Service:
+    """The artifact service of one run."""
+
+    def __init__(self, environment: Mapping[str, str], clock: Clock, *, user_agent: str) -> None:
+        """Raises ArtifactError when the runner does not offer the service."""
+        token, url = environment.get("ACTIONS_RUNTIME_TOKEN", ""), environment.get("ACTIONS_RESULTS_URL", "")
+        if not token or not url:
+            message = "the runner offers no artifact service"
+            raise ArtifactError(message)
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            message = "ACTIONS_RESULTS_URL is no address"
+            raise ArtifactError(message)
+        self._origin = urlunsplit((parts.scheme, parts.netloc, "", "", ""))
+        self._token = token
+        self._backend = Backend.of_token(token)
+        self._clock = clock
+        self._user_agent = user_agent
+        self._patience = _PATIENCE
+        self._longest_retention = _days(environment.get("GITHUB_RETENTION_DAYS", ""))
+        run = environment.get("GITHUB_RUN_ID", "")
+        server = environment.get("GITHUB_SERVER_URL", "").rstrip("/")
+        self._page = f"{server}/{environment.get('GITHUB_REPOSITORY', '')}/actions/runs/{run}/artifacts"
+
+    def upload(self, name: str, content: BinaryIO, mime_type: str, retention_days: int | None = None) -> Uploaded:
+        """Store content as an artifact; one of the same name by the same job is replaced.
+
+        Raises NameTakenError when another job has one of that name, ArtifactError for everything else.
+        """
+        asked: dict[str, Any] = {"name": name}
+        expires = self._expiry(retention_days)
+        if expires is not None:
+            asked["expires_at"] = expires
+        asked |= {"version": _VERSION, "mime_type": mime_type}
+        try:
+            created = self._call("CreateArtifact", asked)
+        except NameTakenError:
+            if not self._is_own(name):
+                raise
+            self._call("DeleteArtifact", {"name": name})
+            created = self._call("CreateArtifact", asked)
+        address = text_at(created, "signed_upload_url") or text_at(created, "signedUploadUrl")
+        if at(created, "ok") is not True or not address:
+            message = "the artifact service gave no place to upload to"
+            raise ArtifactError(message)
+        size, digest = self._put(address, content, mime_type)
+        finalized = self._call("FinalizeArtifact", {"name": name, "size": str(size), "hash": digest})
+        number = str(at(finalized, "artifact_id") or at(finalized, "artifactId") or "")
+        if at(finalized, "ok") is not True or not number.isdigit():
+            message = "the artifact service did not confirm the upload"
+            raise ArtifactError(message)
+        return Uploaded(name, number, digest, f"{self._page}/{number}")
+
+    def _expiry(self, retention_days: int | None) -> str | None:
+        if retention_days is None:
+            return None
+        days = retention_days if self._longest_retention is None else min(retention_days, self._longest_retention)
+        moment = datetime.fromtimestamp(self._clock.wall(), UTC) + timedelta(days=days)
+        return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def _is_own(self, name: str) -> bool:
+        """Whether the artifact of that name was made by this job."""
+        listed = self._call("ListArtifacts", {"name_filter": name})
+        entries = at(listed, "artifacts")
+        for entry in entries if isinstance(entries, list) else ():
+            job = text_at(entry, "workflow_job_run_backend_id") or text_at(entry, "workflowJobRunBackendId")
+            if text_at(entry, "name") == name and job == self._backend.job:
+                return True
+        return False
+
+    def _call(self, method: str, asked: Mapping[str, Any]) -> Any:
+        """One call of the service, tried again while that may help."""
+        body = {
+            "workflow_run_backend_id": self._backend.run,
+            "workflow_job_run_backend_id": self._backend.job,
+            **asked,
+        }
+        headers = {
+            "content-type": "application/json",
+            "accept": "application/json",
+            "authorization": f"Bearer {self._token}",
+        }
+        answer = self._tried("POST", f"{self._origin}/{_SERVICE}/{method}", json.dumps(body).encode(), headers)
+        try:
+            return json.loads(answer.content)
+        except (ValueError, RecursionError):
+            message = "the artifact service's answer makes no sense"
+            raise ArtifactError(message) from None
+
+    def _put(self, address: str, content: BinaryIO, mime_type: str) -> tuple[int, str]:
+        """Put the content into blocks at the signed address; its size in bytes, and its digest."""
+        separator = "&" if "?" in address else "?"
+        storage = {"accept": "application/xml", "x-ms-version": _STORAGE_VERSION}
+        digest = hashlib.sha256()
+        size = 0
+        blocks = []
+        for number, block in enumerate(_blocks(content)):
+            digest.update(block)
+            size += len(block)
+            blocks.append(base64.b64encode(f"rollout-compare-{number:08d}".encode()).decode())
+            headers = storage | {"content-type": "application/octet-stream"}
+            quoted = blocks[-1].replace("+", "%2B").replace("/", "%2F").replace("=", "%3D")
+            self._tried("PUT", f"{address}{separator}comp=block&blockid={quoted}", block, headers)
+        latest = "".join(f"<Latest>{escaped(block)}</Latest>" for block in blocks)
+        document = f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?><BlockList>{latest}</BlockList>'
+        headers = storage | {"content-type": "application/xml", "x-ms-blob-content-type": mime_type}
+        self._tried("PUT", f"{address}{separator}comp=blocklist", document.encode(), headers)
+        return size, f"sha256:{digest.hexdigest()}"
+
+    def _tried(self, method: str, url: str, body: bytes, headers: Mapping[str, str]) -> requests.Response:
+        why = ""
+        for tries in range(1, _TRIES + 1):
+            answer, why = self._once(method, url, body, headers)
+            if answer is not None:
+                return answer
+            wait = float(2 ** (tries - 1))
+            if tries == _TRIES or wait > self._patience:
+                break
+            self._patience -= wait
+            self._clock.sleep(wait)
+        message = f"the artifact service {why}, {_TRIES} times" if tries == _TRIES else f"the artifact service {why}"
+        raise ArtifactError(message)
+
+    def _once(
+        self, method: str, url: str, body: bytes, headers: Mapping[str, str]
+    ) -> tuple[requests.Response | None, str]:
+        """The answer; or None and why another try may help. Raises ArtifactError when none will."""
+        import requests
+
+        # A session of its own, without .netrc: an Authorization header would be refused by the storage.
+        with requests.Session() as session:
+            session.auth = _no_auth
+            try:
+                answer = session.request(
+                    method,
+                    url,
+                    data=body,
+                    headers={**headers, "user-agent": self._user_agent},
+                    timeout=_TIMEOUT,
+                    allow_redirects=False,
+                )
+            except requests.exceptions.RequestException as fault:
+                # Its text holds the address.
+                return None, f"cannot be reached ({type(fault).__name__})"
+            except OSError as fault:
+                message = f"the artifact service cannot be reached ({type(fault).__name__})"
+                raise ArtifactError(message) from None
+        said = _said(answer)
+        if 200 <= answer.status_code < 300:
+            is_json = headers["accept"] != "application/json" or said is not None
+            return (answer, "") if is_json else (None, "answered with something else than JSON")
+        told = _quoted(text_at(said, "msg") or text_at(said, "message"))
+        if _QUOTA in told.lower():
+            message = f"the artifact storage is full: {told}"
+            raise ArtifactError(message)
+        if answer.status_code == 409:
+            raise NameTakenError(told or "there is an artifact of that name")
+        if answer.status_code in _PASSING:
+            return None, f"answered {answer.status_code}"
+        message = f"the artifact service answered {answer.status_code}" + (f": {told}" if told else "")
+        raise ArtifactError(message)
+
+
+def _no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
+
+
+def _said(answer: requests.Response) -> Any:
+    try:
+        return json.loads(answer.content)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _quoted(message: str) -> str:
+    words = " ".join(message.split())
+    return words if len(words) <= _LONGEST_QUOTE else words[:_LONGEST_QUOTE] + "…"
+
+
+def _days(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 6 and int(text) else None
+
+
+def _blocks(content: BinaryIO) -> Iterator[bytes]:
+    first = True
+    while block := content.read(_BLOCK):
+        first = False
+        yield block
+    if first:
+        yield b""
+
+
+def upload_under_free_name(
+    service: Service, name: str, content: BinaryIO, mime_type: str, retention_days: int | None = None
+) -> Uploaded:
+    """Store content; when another job has the name, under one with a number behind it. Raises ArtifactError."""
+    stem, dot, ending = name.rpartition(".")
+    for number in range(1, _MOST_NAMES + 1):
+        numbered = name if number == 1 else f"{stem}-{number}{dot}{ending}" if stem else f"{name}-{number}"
+        content.seek(0)
+        try:
+            return service.upload(numbered, content, mime_type, retention_days)
+        except NameTakenError:
+            continue
+    message = f"{_MOST_NAMES} artifacts of other jobs have that name already"
+    raise ArtifactError(message)
+
+
+def allowed_name(name: str) -> str:
+    """An artifact name without the characters that the service forbids."""
+    return _FORBIDDEN.sub("-", name).strip(" .") or "rollout-compare"
+
+
+def zipped(files: Sequence[tuple[str, str]]) -> BytesIO:
+    """A zip of files, given as (name, path): the same files make the same bytes."""
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in sorted(files):
+            entry = zipfile.ZipInfo(name, _MIDNIGHT)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            with open(path, "rb") as source, archive.open(entry, "w", force_zip64=True) as target:
+                while piece := source.read(_BLOCK):
+                    target.write(piece)
+    content.seek(0)
+    return content
