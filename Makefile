@@ -14,10 +14,10 @@ ARGS ?=
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help .venv demo test browser check format bench pictures schema golden lock clean
+.PHONY: help .venv demo test browser check format bench pictures schema golden action-files lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[.a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[.a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 .venv: $(INSTALLED) ## Install the locked dependencies and the project into .venv
 
@@ -39,6 +39,7 @@ check: $(INSTALLED) ## Lint, formatting, types, import contracts, generated file
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python tools/summary_schema.py --check
+	@$(BIN)/python tools/action_files.py --check
 
 format: $(INSTALLED) ## Format the code and mend what lint can mend
 	@$(BIN)/ruff check --fix-only
@@ -54,15 +55,19 @@ pictures: $(INSTALLED) browser ## Draw the pictures of the reports in docs/image
 schema: $(INSTALLED) ## Write schema/summary.v1.json from the summary's model
 	@$(BIN)/python tools/summary_schema.py
 
+action-files: $(INSTALLED) ## Write the Action's inputs and outputs into action.yml and its page
+	@$(BIN)/python tools/action_files.py
+
 golden: $(INSTALLED) ## Write the reports in tests/cases/golden anew
 	@$(BIN)/python tools/golden.py
 
-LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --no-config --no-header --universal --python-version 3.11 \
+LOCK := $(BIN)/uv pip compile --quiet --no-config --no-header --universal --python-version 3.11 \
     --generate-hashes
 
 lock: $(INSTALLED) ## Lock again what pyproject.toml asks for (ARGS=--upgrade: newest versions)
-	@$(LOCK) $(ARGS) --output-file requirements/runtime.txt
-	@$(LOCK) $(ARGS) --group dev --constraints requirements/runtime.txt --output-file requirements/dev.txt
+	@$(LOCK) $(ARGS) pyproject.toml --output-file requirements/runtime.txt
+	@$(LOCK) $(ARGS) --group build --output-file requirements/build.txt
+	@$(LOCK) $(ARGS) pyproject.toml --group dev --constraints requirements/runtime.txt --constraints requirements/build.txt --output-file requirements/dev.txt
 
 clean: ## Remove everything that is made here, .venv included
 	@rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

@@ -44,6 +44,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(str(fault))
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose messages tell no secret, whatever was typed."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and exit."""
+        import os
+
+        from rollout_compare.report.untrusted import Redactor
+
+        super().error(Redactor.of_environment(os.environ)(message))
+
+
 class _Version(argparse.Action):
     """Prints the version as it is; argparse's own action imports what wraps text first."""
 
@@ -59,7 +71,7 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="rollout-compare",
         formatter_class=_formatter,
         description="Compare two rollout files task by task: what is identical, flipped, masked or missing.",

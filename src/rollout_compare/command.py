@@ -77,9 +77,10 @@ def _report(arguments: argparse.Namespace, redact: Redactor) -> int:
             reports = Reports.of(request, redact, with_html="html" in (printed, *written), progress=progress)
         for form, file in files.items():
             file.write(_pieces(reports, form, template))
+        pieces = _pieces(reports, printed, template)
     for path in written.values():
         print_aside(f"wrote {label(redact(path))}\n")
-    print_text(_pieces(reports, printed, template))
+    print_text(pieces)
     return _REPORT
 
 

@@ -124,6 +124,9 @@ class _File:
         for chunk in _chunks(pieces):
             self._file.write(chunk)
         self._file.flush()
+
+    def place(self) -> None:
+        """Put it where it belongs."""
         if self._part is not None:
             os.replace(self._part, self._target)
             self._part = None
@@ -137,7 +140,7 @@ class _File:
 
 @contextlib.contextmanager
 def whole_file(path: str, inputs: Sequence[str]) -> Iterator[_File]:
-    """A file that appears whole or not at all, opened now, so that a bad path is known before any work is done.
+    """A file that appears when the block ends well, opened now, so that a bad path is known before any work is done.
 
     Raises UsageError when `path` is one of the `inputs`, and OutputError when it cannot be written.
     """
@@ -152,6 +155,7 @@ def whole_file(path: str, inputs: Sequence[str]) -> Iterator[_File]:
         raise OutputError(_unwritable(path, fault)) from None
     try:
         yield file
+        file.place()
     except OSError as fault:
         raise OutputError(_unwritable(path, fault)) from None
     finally:

@@ -22,7 +22,7 @@ _MORE_LINES = 100
 """How many lines before the tail are looked through for the start of a secret that reaches into it."""
 # Sequences of a terminal that leave no trace in what is shown: CSI, OSC and other strings up to their end, and
 # escapes of two characters.
-_SEQUENCES = re.compile(
+SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"
     r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"
     r"|\x1b[ -/]*[0-~]"
@@ -36,14 +36,15 @@ _MOVES = re.compile(r"\x1b\[(\d{0,4})(?:;\d*)?([AFJK])")
 def tail_of(text: str, lines: int, *, whole: bool = True, redact: Redaction = KEEP) -> list[str]:
     """The last `lines` lines of `text`: overwritten and redrawn lines in their last state, long ones cut.
 
-    `whole` says that `text` starts where the output does. Control sequences of a terminal are carried out or dropped,
-    and only then `redact` sees what is left. Other control characters are still in what is returned, and whoever
-    shows it makes them harmless.
+    `whole` says that `text` starts where the output does. Control sequences of a terminal are carried out or dropped.
+    `redact` sees the text before, since what they leave may be the end of a secret, and after. Other control characters
+    are still in what is returned, and whoever shows it makes them harmless.
     """
     if lines <= 0:
         return []
     if any(control in text for control in _MOVING):
-        drawn = [_SEQUENCES.sub("", line) for line in _drawn(text)]
+        text = redact(text)
+        drawn = [SEQUENCES.sub("", line) for line in _drawn(text)]
         # What overwrote the first line is there as a whole.
         whole = whole or not drawn[0].startswith(_CONTROL.split(text, maxsplit=1)[0])
     else:

@@ -142,11 +142,14 @@ class Writer:
             standing = Stamp.of_body(comment.body)
             if standing is None:
                 continue
-            if standing.run > stamp.run:
-                self._tell("a newer run has commented already: its report stands")
-                return comment
-            if thread.head and standing.head == thread.head and stamp.head and stamp.head != thread.head:
+            is_current, stands_for_current = (
+                bool(head) and head == thread.head for head in (stamp.head, standing.head)
+            )
+            if stands_for_current and stamp.head and not is_current:
                 self._tell("the comment is about the pull request's current commit, this run is not: it stands")
+                return comment
+            if standing.run > stamp.run and stands_for_current == is_current:
+                self._tell("a newer run has commented already: its report stands")
                 return comment
             if standing.run == stamp.run and standing.inputs != stamp.inputs and stamp.run.run_id:
                 self._warn(

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from rollout_compare.core.assessment import Group, Secondary
 from rollout_compare.core.compare import Comparison
@@ -32,8 +33,7 @@ _MOST_REWARDS = 20
 SIDES: tuple[SideName, SideName] = ("old", "new")
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     """One line of the table that sets the sides against each other. The cells are words of ours."""
 
     name: str

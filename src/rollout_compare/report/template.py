@@ -114,7 +114,9 @@ def _environment(own: dict[str, str]) -> jinja2.Environment:
 
 
 def _finalized(value: Any) -> Any:
-    return code(value) if isinstance(value, str) and not isinstance(value, Markup) and value else value
+    if isinstance(value, Markup | int | float | jinja2.Undefined) or value == "":
+        return value
+    return code(str(value))
 
 
 def _cells(names: Sequence[str]) -> Markup:

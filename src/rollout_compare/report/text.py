@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from rollout_compare.core.schema import Category, TaskComparison, counted
-from rollout_compare.report.facts import SIDES, Facts, Flip, Input, Signal
+from rollout_compare.report.facts import SIDES, Facts, Figure, Flip, Input, Signal
 from rollout_compare.report.untrusted import label, log_line
 
 _WIDTH = 80
 _LISTED = 200
 """Longest list of masked or missing tasks; the JSON summary holds all of them."""
-_FIGURE = "  {:<27} {:>11} {:>11}   {}"
 _ROW = "  {:<22}{:>9}   {}"
 _WINS = {"old": "old wins", "new": "new wins"}
 _BOLD, _RED, _GREEN, _YELLOW, _DIM, _PLAIN = (f"\x1b[{code}m" for code in ("1", "31", "32", "33", "2", "0"))
@@ -74,10 +73,7 @@ def _figures(facts: Facts) -> Iterator[str]:
     if not figures:
         return
     yield ""
-    yield _FIGURE.format("", "old", "new", "difference").rstrip()
-    for figure in figures:
-        spread = f" ({figure.interval})" if figure.interval else ""
-        yield _FIGURE.format(figure.name, figure.old, figure.new, figure.difference + spread)
+    yield from _table([Figure("", "old", "new", "difference"), *figures])
     for maker in facts.makers:
         told = [", ".join(map(label, names)) or "-" for names in (maker.old, maker.new)]
         yield f"  {maker.name} " + (told[0] if maker.same else f"old {told[0]}, new {told[1]}")
@@ -89,6 +85,20 @@ def _figures(facts: Facts) -> Iterator[str]:
         p = f", adjusted p {group.p}" if group.p else ""
         difference = group.difference or "-"
         yield f"  {group.by} {label(group.name)}: {difference}{interval}, {counted(group.tasks, 'task')}{p}"
+
+
+def _table(figures: Sequence[Figure]) -> Iterator[str]:
+    """Figures below each other; an interval for which there is no room on its line follows on the next one."""
+    widths = [max(len(cell) for cell in column) for column in zip(*(each[:3] for each in figures), strict=True)]
+    for figure in figures:
+        cells = (figure.name.ljust(widths[0]), figure.old.rjust(widths[1]), figure.new.rjust(widths[2]))
+        line = f"  {'  '.join(cells)}  "
+        interval = f" ({figure.interval})" if figure.interval else ""
+        if len(line + figure.difference + interval) <= _WIDTH or not interval:
+            yield line + figure.difference + interval
+        else:
+            yield line + figure.difference
+            yield " " * len(line) + interval.strip()
 
 
 def _doubts(facts: Facts, painted: _Paint) -> Iterator[str]:

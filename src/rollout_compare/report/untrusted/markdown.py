@@ -21,19 +21,25 @@ _TICKS = re.compile("`+")
 _ESCAPED_PIPE = re.compile(r"(\\*)\|")
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~&]")
 _HTTP = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&*+,;=%-]+")
+_OUR_COMMENT = re.compile(r"<!--(?=\s*rollout-compare)", re.IGNORECASE)
 _SHORTEST_FENCE = 3
 _EMPTY = '""'
 
 
 def code(text: str, *, in_table: bool = False) -> Markup:
     """A code span that shows `text` on one line, whatever it is. An empty text is shown as two quotes."""
-    content = label(text) or _EMPTY
+    content = _not_ours(label(text)) or _EMPTY
     if in_table:
         content = _ESCAPED_PIPE.sub(_escaped_pipe, content)
     ticks = "`" * (_longest_run(content) + 1)
     # A space at both ends is dropped, and keeps a tick of the text apart from those of the span.
     pad = " " if content[0] in " `" or content[-1] in " `" else ""
     return Markup(f"{ticks}{pad}{content}{pad}{ticks}")
+
+
+def _not_ours(text: str) -> str:
+    """Text that cannot be taken for a hidden line of ours, by which a comment is found again."""
+    return _OUR_COMMENT.sub("<!- -", text)
 
 
 def _escaped_pipe(found: re.Match[str]) -> str:
@@ -55,7 +61,7 @@ def fence(lines: Iterable[str]) -> Markup:
 
     Whoever puts it inside HTML leaves a blank line before and after it.
     """
-    shown = [log_line(line) for line in lines]
+    shown = [_not_ours(log_line(line)) for line in lines]
     ticks = "`" * max(_SHORTEST_FENCE, 1 + max(map(_longest_run, shown), default=0))
     return Markup("\n".join([f"{ticks}text", *shown, ticks]))
 

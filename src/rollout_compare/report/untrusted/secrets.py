@@ -6,9 +6,13 @@ that nothing else has, then enough characters to be random. Doubtful cases are r
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
+
+from rollout_compare.core.tail import SEQUENCES
+from rollout_compare.report.untrusted.neutral import INVISIBLE
 
 REDACTED = "[redacted]"
 _MOST_TOLD = 100_000
@@ -44,7 +48,7 @@ _SHAPES = (
     _Shape(
         ("secret", "Secret", "SECRET", "session", "Session", "SESSION"),
         re.compile(
-            r"(aws_?(?:secret_?access_?key|session_?token)[\"']?\s{0,4}[=:]\s{0,4}[\"']?)[A-Za-z0-9/+=]{40,}",
+            r"(aws_?(?:secret_?access_?key|session_?token)\\?[\"']?\s{0,4}[=:]\s{0,4}\\?[\"']?)[A-Za-z0-9/+=]{40,}",
             re.IGNORECASE,
         ),
         rf"\g<1>{REDACTED}",
@@ -76,7 +80,7 @@ _HEADERS = (
     _Shape(
         ("authorization",),
         re.compile(
-            r"(authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:basic|bearer|token|digest|negotiate)[ \t]{1,4})"
+            r"(authorization\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?(?:basic|bearer|token|digest|negotiate)[ \t]{1,4})"
             r"[^\s\"',;]{2,}",
             re.IGNORECASE,
         ),
@@ -93,9 +97,12 @@ _HEADERS = (
 )
 """Their hints are looked for in lower case."""
 _KEY_EDGE = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
-_KEY_BODY = re.compile(r"(?:[\s\\|>]{0,12}[A-Za-z0-9+/=]{16,})*(?:[\s\\|>]{1,12}[A-Za-z0-9+/]{1,15}={1,2})?")
-_KEY_LINE = re.compile(r"[\s|>]*[A-Za-z0-9+/=\\]{16,}\s*")
-_KEY_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\\"
+_LINE_END = re.compile(r"\\[nrt]")
+"""As JSON and Python write one."""
+_KEY_BODY = re.compile(r"(?:[\s\\|>]{0,16}[A-Za-z0-9+/=]{16,})*(?:[\s\\|>]{1,16}[A-Za-z0-9+/]{1,15}={1,2})?")
+_KEY_PIECE = re.compile(r"[A-Za-z0-9+/=]+")
+_BETWEEN_PIECES = re.compile(r"[\s\\|>]{0,16}")
+_SHORTEST_PIECE = 16
 _LONGEST_KEY = 16 << 10
 
 
@@ -149,6 +156,17 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         """The text without its secrets."""
+        redacted = self._redacted(text)
+        if text.isprintable():
+            return redacted
+        # What a terminal or a browser does not show could stand in the middle of a secret.
+        visible = INVISIBLE.sub("", SEQUENCES.sub("", text))
+        if visible == text:
+            return redacted
+        shown = self._redacted(visible)
+        return redacted if shown == visible else shown
+
+    def _redacted(self, text: str) -> str:
         for value in self._values:
             if value in text:
                 self._saw(value)
@@ -156,14 +174,16 @@ class Redactor:
         if len(text) >= _SHORTEST_VALUE:
             text = self._without_shapes(text)
         for pattern in self._patterns:
-            text = pattern.sub(self._replaced, text)
+            # What was redacted already is no text for the next pattern.
+            text = REDACTED.join([pattern.sub(self._replaced, piece) for piece in text.split(REDACTED)])
         return text
 
     def all(self, texts: list[str]) -> list[str]:
         """The same for many texts, cheaply when none of them holds a secret."""
         if not self._patterns:
             joined = "\n".join(texts)
-            if not any(value in joined for value in self._values) and not _may_hold(joined):
+            is_plain = joined.replace("\n", "").isprintable()
+            if is_plain and not any(value in joined for value in self._values) and not _may_hold(joined):
                 return texts
         return list(map(self, texts))
 
@@ -189,9 +209,8 @@ class Redactor:
         return replaced
 
     def _replaced(self, found: re.Match[str]) -> str:
-        # What was redacted already is not told apart from other text by the user's patterns.
-        if not found[0] or found[0] in REDACTED:
-            return found[0]
+        if not found[0]:
+            return ""
         self._saw(found[0])
         return REDACTED
 
@@ -207,7 +226,7 @@ class Redactor:
                 end = self._key_end(text, edge.end())
             else:
                 first = max(done, edge.start() - _LONGEST_KEY)
-                start, end = first + len(_before_key_end(text[first : edge.start()])), edge.end()
+                start, end = first + _key_start(text[first : edge.start()]), edge.end()
             self._saw(text[start:end])
             pieces += [text[done:start], REDACTED]
             done = end
@@ -218,34 +237,34 @@ class Redactor:
         edge = _KEY_EDGE.search(text, start, start + _LONGEST_KEY)
         if edge is not None and edge[1] == "END":
             return edge.end()
-        body = _KEY_BODY.match(text, start, edge.start() if edge is not None else len(text))
-        return body.end() if body is not None else start
+        end = edge.start() if edge is not None else len(text)
+        body = _KEY_BODY.match(_LINE_END.sub("  ", text[start : min(end, start + _LONGEST_KEY)]))
+        return start + (body.end() if body is not None else 0)
 
     def _saw(self, secret: str) -> None:
         if len(self._seen) < _MOST_TOLD:
             self._seen.add(hash(secret))
 
 
-def _before_key_end(text: str) -> str:
-    """What comes before the last lines of a private key whose end follows; the very last line may be short."""
-    lines = text.split("\n")
-    last = lines.pop().rstrip().rstrip(_KEY_CHARACTERS)
-    if last.strip(" \t\r|>"):
-        return "\n".join([*lines, last])
-    if lines and not _KEY_LINE.fullmatch(lines[-1]):
-        words = lines.pop()
-        if words.rstrip().rstrip(_KEY_CHARACTERS).strip(" \t\r|>"):
-            return "\n".join([*lines, words.rstrip().rstrip(_KEY_CHARACTERS), ""])
-    while lines and _KEY_LINE.fullmatch(lines[-1]):
-        lines.pop()
-    return "\n".join([*lines, ""]) if lines else ""
+def _key_start(text: str) -> int:
+    """Where, at the end of a text, the lines of a private key begin, whose end follows; the last one may be short."""
+    # A line end as it is written in JSON is no part of a piece: the letter of it could be one.
+    text = _LINE_END.sub("  ", text)
+    start = len(text)
+    for number, piece in enumerate(reversed(list(_KEY_PIECE.finditer(text)))):
+        is_next = _BETWEEN_PIECES.fullmatch(text, piece.end(), start) is not None
+        if not is_next or (number and len(piece[0]) < _SHORTEST_PIECE):
+            break
+        start = piece.start()
+    return start
 
 
 def _parts(value: str) -> list[str]:
-    """What of a secret value may appear by itself: the value, and its lines when it has several."""
+    """What of a secret value may appear by itself: the value, and its lines when it has several; as JSON has it too."""
     value = value.strip()
     lines = [line.strip() for line in value.splitlines()]
-    return [value, *(line for line in lines if len(line) >= _SHORTEST_VALUE)] if value else []
+    parts = [value, *(line for line in lines if len(line) >= _SHORTEST_VALUE)] if value else []
+    return [*parts, *(json.dumps(part, ensure_ascii=as_ascii)[1:-1] for part in parts for as_ascii in (True, False))]
 
 
 def _may_hold(text: str) -> bool:
