@@ -28,7 +28,7 @@ demo: $(INSTALLED) ## Compare two pairs of example rollouts
 	done
 
 test: $(INSTALLED) browser ## Run the tests
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses auto $(ARGS)
 
 browser: $(INSTALLED) ## See that there is a Chromium, which some tests need
 	@$(BIN)/python tools/browser.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,8 +16,10 @@ from typing import Any
 _CASES = Path(__file__).resolve().parent.parent / "tests" / "cases"
 REAL = _CASES / "real"
 GOLDEN = _CASES / "golden"
-FORMS = {"markdown": "md", "text": "txt"}
+FORMS = {"markdown": "md", "text": "txt", "html": "html"}
 """The forms of a report, with the ending of their files."""
+_FIXED = re.compile(r"(<style>|<script>|sha256-)(.*?)(</style>|</script>|')", re.DOTALL)
+"""What is the same in every HTML report: it has files and tests of its own."""
 INPUTS = ("old.jsonl", "new.jsonl")
 
 Rows = list[dict[str, Any]]
@@ -158,6 +161,16 @@ def golden_file(case: str, form: str) -> Path:
     return GOLDEN / f"{case}.{FORMS[form]}"
 
 
+def arguments(form: str) -> list[str]:
+    """How the command is asked to print a form."""
+    return ["--html", "-"] if form == "html" else ["--format", form]
+
+
+def kept(form: str, report: str) -> str:
+    """What is kept of a report: all of it, but for the style and the script of a page."""
+    return _FIXED.sub(r"\1…\3", report) if form == "html" else report
+
+
 def _reports() -> Iterator[tuple[Path, bytes]]:
     # Nothing of the environment: values of it might be taken for secrets.
     environment = {"PATH": os.environ.get("PATH", "")}
@@ -165,9 +178,9 @@ def _reports() -> Iterator[tuple[Path, bytes]]:
         with tempfile.TemporaryDirectory() as folder:
             place, inputs = prepare(case, Path(folder))
             for form in FORMS:
-                command = [sys.executable, "-m", "rollout_compare", *inputs, "--format", form]
+                command = [sys.executable, "-m", "rollout_compare", *inputs, *arguments(form)]
                 done = subprocess.run(command, cwd=place, env=environment, capture_output=True, check=True)
-                yield golden_file(case, form), done.stdout
+                yield golden_file(case, form), kept(form, done.stdout.decode("utf-8")).encode("utf-8")
 
 
 def main() -> None:
