@@ -39,6 +39,7 @@ check: $(INSTALLED) ## Lint, formatting, types, import contracts, generated file
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python tools/summary_schema.py --check
+	@$(BIN)/python tools/lint_workflows.py
 	@$(BIN)/python tools/action_files.py --check
 
 format: $(INSTALLED) ## Format the code and mend what lint can mend
@@ -67,6 +68,7 @@ LOCK := $(BIN)/uv pip compile --quiet --no-config --no-header --universal --pyth
 lock: $(INSTALLED) ## Lock again what pyproject.toml asks for (ARGS=--upgrade: newest versions)
 	@$(LOCK) $(ARGS) pyproject.toml --output-file requirements/runtime.txt
 	@$(LOCK) $(ARGS) --group build --output-file requirements/build.txt
+	@$(LOCK) $(ARGS) --group e2e --output-file requirements/e2e.txt
 	@$(LOCK) $(ARGS) pyproject.toml --group dev --constraints requirements/runtime.txt --constraints requirements/build.txt --output-file requirements/dev.txt
 
 clean: ## Remove everything that is made here, .venv included

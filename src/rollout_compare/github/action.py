@@ -102,8 +102,8 @@ class _Step:
         try:
             return Event.of_environment(environment)
         except EventError as fault:
-            self._commands.warning(f"{fault}: no pull request is commented on")
-            return Event.of_environment({**environment, "GITHUB_EVENT_PATH": "", "GITHUB_EVENT_NAME": ""})
+            self._commands.warning(f"{fault}: what it says of a pull request is not known")
+            return Event.of_environment({**environment, "GITHUB_EVENT_PATH": ""})
 
     def run(self) -> int:
         """The whole step."""
@@ -208,7 +208,9 @@ class _Step:
             )
             return []
         if decision.action is Action.NOTHING:
-            self._commands.notice(f"not commented: {decision.reason}")
+            (self._commands.warning if decision.is_refused else self._commands.notice)(
+                f"not commented: {decision.reason}"
+            )
             return []
         if not settings.github_token.get_secret_value():
             self._commands.notice("not commented: there is no `github-token`")
@@ -233,6 +235,9 @@ class _Step:
                 posted = writer.write(number, bodies, stamp, create=create, sizes=_SIZES)
             except ApiError as fault:
                 self._commands.warning(f"pull request {number} is not commented on: {_advised(fault)}")
+            except TemplateError as fault:
+                # It was fine for the report files, which have more room.
+                self._commands.warning(f"pull request {number} is not commented on: {fault}")
             else:
                 if posted.number:
                     yield posted

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import logging
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,15 +34,20 @@ _BLOCK = 8 << 20
 _STORAGE_VERSION = "2026-04-06"
 _TRIES = 5
 _PATIENCE = 60.0
-"""Seconds for all waits of an upload together."""
-_TIMEOUT = 30
+"""Seconds until nothing is tried again."""
+_TIMEOUT = 30.0
+_LONGEST_RETENTION = 400
+"""Days; what GitHub allows at most."""
+_SHORTEST_SECRET = 8
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 _QUOTA = "insufficient usage"
 _FORBIDDEN = re.compile(r'[":<>|*?\r\n\\/\x00-\x1f]')
 _MIDNIGHT = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip can hold: the same files make the same zip."""
 _LONGEST_QUOTE = 200
+_ADDRESS = re.compile(r"\S*://\S*")
 _MOST_NAMES = 10
+_PAGE = ".html"
 
 
 class ArtifactError(Exception):
@@ -50,6 +56,10 @@ class ArtifactError(Exception):
 
 class NameTakenError(ArtifactError):
     """There is an artifact of that name in the run already."""
+
+
+class _ConflictError(ArtifactError):
+    """What is asked for does not go with what is there."""
 
 
 class Uploaded(NamedTuple):
@@ -94,17 +104,14 @@ class Service:
         if not token or not url:
             message = "the runner offers no artifact service"
             raise ArtifactError(message)
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            message = "ACTIONS_RESULTS_URL is no address"
-            raise ArtifactError(message)
-        self._origin = urlunsplit((parts.scheme, parts.netloc, "", "", ""))
+        self._origin = _origin(url)
         self._token = token
+        self._secrets = _pieces(token)
         self._backend = Backend.of_token(token)
         self._clock = clock
         self._user_agent = user_agent
-        self._patience = _PATIENCE
-        self._longest_retention = _days(environment.get("GITHUB_RETENTION_DAYS", ""))
+        self._deadline = clock.now() + _PATIENCE
+        self._longest_retention = _days(environment.get("GITHUB_RETENTION_DAYS", "")) or _LONGEST_RETENTION
         run = environment.get("GITHUB_RUN_ID", "")
         server = environment.get("GITHUB_SERVER_URL", "").rstrip("/")
         self._page = f"{server}/{environment.get('GITHUB_REPOSITORY', '')}/actions/runs/{run}/artifacts"
@@ -120,12 +127,12 @@ class Service:
             asked["expires_at"] = expires
         asked |= {"version": _VERSION, "mime_type": mime_type}
         try:
-            created = self._call("CreateArtifact", asked)
+            created = self._create(asked)
         except NameTakenError:
             if not self._is_own(name):
                 raise
             self._call("DeleteArtifact", {"name": name})
-            created = self._call("CreateArtifact", asked)
+            created = self._create(asked)
         address = text_at(created, "signed_upload_url") or text_at(created, "signedUploadUrl")
         if at(created, "ok") is not True or not address:
             message = "the artifact service gave no place to upload to"
@@ -138,10 +145,16 @@ class Service:
             raise ArtifactError(message)
         return Uploaded(name, number, digest, f"{self._page}/{number}")
 
+    def _create(self, asked: Mapping[str, Any]) -> Any:
+        try:
+            return self._call("CreateArtifact", asked)
+        except _ConflictError as fault:
+            raise NameTakenError(str(fault)) from None
+
     def _expiry(self, retention_days: int | None) -> str | None:
-        if retention_days is None:
+        if not retention_days:
             return None
-        days = retention_days if self._longest_retention is None else min(retention_days, self._longest_retention)
+        days = min(retention_days, self._longest_retention)
         moment = datetime.fromtimestamp(self._clock.wall(), UTC) + timedelta(days=days)
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -195,18 +208,16 @@ class Service:
         return size, f"sha256:{digest.hexdigest()}"
 
     def _tried(self, method: str, url: str, body: bytes, headers: Mapping[str, str]) -> requests.Response:
-        why = ""
         for tries in range(1, _TRIES + 1):
             answer, why = self._once(method, url, body, headers)
             if answer is not None:
                 return answer
             wait = float(2 ** (tries - 1))
-            if tries == _TRIES or wait > self._patience:
-                break
-            self._patience -= wait
+            if tries == _TRIES or self._clock.now() + wait >= self._deadline:
+                message = f"the artifact service {why}" + (f", {tries} times" if tries > 1 else "")
+                raise ArtifactError(message)
             self._clock.sleep(wait)
-        message = f"the artifact service {why}, {_TRIES} times" if tries == _TRIES else f"the artifact service {why}"
-        raise ArtifactError(message)
+        raise AssertionError
 
     def _once(
         self, method: str, url: str, body: bytes, headers: Mapping[str, str]
@@ -214,6 +225,9 @@ class Service:
         """The answer; or None and why another try may help. Raises ArtifactError when none will."""
         import requests
 
+        for name in ("urllib3", "urllib3.connectionpool"):
+            # Its debug messages hold addresses.
+            logging.getLogger(name).setLevel(logging.WARNING)
         # A session of its own, without .netrc: an Authorization header would be refused by the storage.
         with requests.Session() as session:
             session.auth = _no_auth
@@ -226,26 +240,52 @@ class Service:
                     timeout=_TIMEOUT,
                     allow_redirects=False,
                 )
-            except requests.exceptions.RequestException as fault:
+            except (OSError, ValueError) as fault:
                 # Its text holds the address.
-                return None, f"cannot be reached ({type(fault).__name__})"
-            except OSError as fault:
-                message = f"the artifact service cannot be reached ({type(fault).__name__})"
+                why = f"cannot be reached ({type(fault).__name__})"
+                if isinstance(fault, requests.exceptions.RequestException) and not isinstance(fault, ValueError):
+                    return None, why
+                message = f"the artifact service {why}"
                 raise ArtifactError(message) from None
         said = _said(answer)
         if 200 <= answer.status_code < 300:
             is_json = headers["accept"] != "application/json" or said is not None
             return (answer, "") if is_json else (None, "answered with something else than JSON")
-        told = _quoted(text_at(said, "msg") or text_at(said, "message"))
+        told = self._quoted(text_at(said, "msg") or text_at(said, "message"))
         if _QUOTA in told.lower():
             message = f"the artifact storage is full: {told}"
             raise ArtifactError(message)
         if answer.status_code == 409:
-            raise NameTakenError(told or "there is an artifact of that name")
+            message = "the artifact service answered 409" + (f": {told}" if told else "")
+            raise _ConflictError(message)
         if answer.status_code in _PASSING:
             return None, f"answered {answer.status_code}"
         message = f"the artifact service answered {answer.status_code}" + (f": {told}" if told else "")
         raise ArtifactError(message)
+
+    def _quoted(self, message: str) -> str:
+        """What the service says, without what must not be told, should it echo that."""
+        for secret in sorted(self._secrets, key=len, reverse=True):
+            message = message.replace(secret, "…")
+        message = _ADDRESS.sub("…", message)
+        words = " ".join(message.split())
+        return words if len(words) <= _LONGEST_QUOTE else words[:_LONGEST_QUOTE] + "…"
+
+
+def _origin(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        message = "ACTIONS_RESULTS_URL is no address"
+        raise ArtifactError(message)
+    return urlunsplit((parts.scheme, parts.netloc, "", "", ""))
+
+
+def _pieces(secret: str) -> list[str]:
+    """The pieces of a token or an address that tell something by themselves."""
+    return [piece for piece in re.split(r"[^A-Za-z0-9_%-]+", secret) if len(piece) >= _SHORTEST_SECRET]
 
 
 def _no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -259,31 +299,22 @@ def _said(answer: requests.Response) -> Any:
         return None
 
 
-def _quoted(message: str) -> str:
-    words = " ".join(message.split())
-    return words if len(words) <= _LONGEST_QUOTE else words[:_LONGEST_QUOTE] + "…"
-
-
 def _days(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 6 and int(text) else None
 
 
 def _blocks(content: BinaryIO) -> Iterator[bytes]:
-    first = True
     while block := content.read(_BLOCK):
-        first = False
         yield block
-    if first:
-        yield b""
 
 
 def upload_under_free_name(
     service: Service, name: str, content: BinaryIO, mime_type: str, retention_days: int | None = None
 ) -> Uploaded:
     """Store content; when another job has the name, under one with a number behind it. Raises ArtifactError."""
-    stem, dot, ending = name.rpartition(".")
+    stem = name.removesuffix(_PAGE)
     for number in range(1, _MOST_NAMES + 1):
-        numbered = name if number == 1 else f"{stem}-{number}{dot}{ending}" if stem else f"{name}-{number}"
+        numbered = name if number == 1 else f"{stem}-{number}{name[len(stem) :]}"
         content.seek(0)
         try:
             return service.upload(numbered, content, mime_type, retention_days)

@@ -229,32 +229,34 @@ class Client:
             raise ApiError(0, "GitHub's certificate is not trusted here (a CA bundle that is missing?)") from None
         except (requests.exceptions.Timeout, TimeoutError):
             raise PassingError(0, "GitHub did not answer in time", maybe_done=True) from None
+        except requests.exceptions.InvalidHeader:
+            raise ApiError(0, "the token holds characters that no token has") from None
         except requests.exceptions.RequestException as fault:
             raise PassingError(0, f"GitHub cannot be reached ({type(fault).__name__})", maybe_done=True) from None
         except OSError as fault:
-            # A CA bundle that does not exist is one of these.
-            raise ApiError(0, f"GitHub cannot be reached ({fault.strerror or type(fault).__name__})") from None
+            if "certificate bundle" in str(fault):
+                why = "a bundle of certificates is missing: see REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE"
+            else:
+                why = fault.strerror or type(fault).__name__
+            raise ApiError(0, f"GitHub cannot be reached ({why})") from None
         except Exception as fault:  # noqa: BLE001 - PyGithub raises bare errors for redirections and odd answers
             raise ApiError(0, f"GitHub's answer makes no sense ({type(fault).__name__})", maybe_done=True) from None
         return Answer(status, {name.lower(): str(value) for name, value in headers.items()}, _parsed(text))
 
     def _connection(self) -> Requester:
         if self._requester is None:
-            # Imported only when something is asked: it takes as long as a small comparison.
-            from github import Auth, Github
+            from rollout_compare.github.transport import requester
 
-            logging.getLogger("github").setLevel(logging.CRITICAL)
-            self._requester = Github(
-                auth=Auth.Token(self._token),
-                base_url=self._api_url,
+            for name in ("urllib3", "urllib3.connectionpool"):
+                # Its debug messages hold addresses.
+                logging.getLogger(name).setLevel(logging.WARNING)
+            self._requester = requester(
+                self._token,
+                api_url=self._api_url,
                 timeout=_TIMEOUT,
                 user_agent=self._user_agent,
                 verify=self._verify,
-                retry=None,
-                seconds_between_requests=None,
-                seconds_between_writes=None,
-                lazy=True,
-            ).requester
+            )
         return self._requester
 
     def _checked(self, answer: Answer) -> Answer:

@@ -53,6 +53,17 @@ class Stamp(NamedTuple):
         }
         return f"rollout-compare-run {json.dumps(said, separators=(',', ':'))}"
 
+    def outdoes(self, other: Stamp, head: str) -> bool:
+        """Whether a report with this stamp must not be replaced by the other: it is newer, or of the current head."""
+        if head and self.head and other.head and (self.head == head) != (other.head == head):
+            return self.head == head
+        # Outside of a run there is no order.
+        return bool(other.run.run_id) and self.run > other.run
+
+    def is_other_of_same_run(self, other: Stamp) -> bool:
+        """Whether both are of one run, but of other inputs."""
+        return bool(self.run.run_id) and self.run == other.run and self.inputs != other.inputs
+
     @classmethod
     def of_body(cls, body: str) -> Stamp | None:
         """The stamp of a comment's body; None when it has none."""
@@ -124,44 +135,80 @@ class Writer:
         `bodies` gives the body within a number of code points; `sizes` are tried one after the other when GitHub
         finds a body too long. `create`: whether there should be a comment if there is none yet.
         """
+        sizes = list(sizes)
         thread = self._thread(number)
         for other in thread.others:
             self._warn(f"another bot's comment carries the same marker and is left alone: {other.url}")
-        stands = self._newer(thread, stamp)
-        if stands is not None:
-            return Posted(stands.number, stands.url, "kept")
-        if not thread.ours:
-            if not create:
-                return Posted(0, "", "none")
-            return self._create(number, bodies, stamp, list(sizes))
-        return self._update(thread.ours, number, bodies, stamp, list(sizes))
-
-    def _newer(self, thread: Thread, stamp: Stamp) -> Comment | None:
-        """A comment that this run must not replace."""
+        if not thread.ours and not create:
+            return Posted(0, "", "none")
         for comment in thread.ours:
             standing = Stamp.of_body(comment.body)
-            if standing is None:
-                continue
-            is_current, stands_for_current = (
-                bool(head) and head == thread.head for head in (stamp.head, standing.head)
-            )
-            if stands_for_current and stamp.head and not is_current:
-                self._tell("the comment is about the pull request's current commit, this run is not: it stands")
-                return comment
-            if standing.run > stamp.run and stands_for_current == is_current:
-                self._tell("a newer run has commented already: its report stands")
-                return comment
-            if standing.run == stamp.run and standing.inputs != stamp.inputs and stamp.run.run_id:
+            if standing is not None and stamp.is_other_of_same_run(standing):
                 self._warn(
                     "two comparisons of this run share one comment, and the last one stands: "
                     "give each an own `comment-id`"
                 )
-        return None
+        if thread.ours:
+            return self._settle(thread, number, bodies, stamp, sizes)
+        return self._create(number, bodies, stamp, sizes)
 
     def _create(self, number: int, bodies: Callable[[int], str], stamp: Stamp, sizes: list[int]) -> Posted:
         path = f"/repos/{self._repository}/issues/{number}/comments"
         created = self._sized(bodies, sizes, lambda body: self._post(path, number, body, stamp))
-        return self._one_of_all(number, created, bodies, stamp, sizes)
+        try:
+            thread = self._thread(number)
+        except ApiError as fault:
+            self._warn(f"whether another run commented at the same time is not known ({fault})")
+            return created
+        if not thread.ours or [comment.number for comment in thread.ours] == [created.number]:
+            return created
+        return self._settle(thread, number, bodies, stamp, sizes)
+
+    def _settle(
+        self, thread: Thread, number: int, bodies: Callable[[int], str], stamp: Stamp, sizes: list[int]
+    ) -> Posted:
+        """Leave one comment, the oldest, with the report that is to stand: ours, or one that ours must not replace."""
+        oldest = thread.ours[0]
+        better = self._better(thread, stamp)
+
+        def change(body: str) -> Posted:
+            if _normal(body) == _normal(oldest.body):
+                return Posted(oldest.number, oldest.url, "unchanged")
+            path = f"/repos/{self._repository}/issues/comments/{oldest.number}"
+            self._client.patch(path, {"body": body})
+            return Posted(oldest.number, oldest.url, "updated")
+
+        try:
+            if better is not None:
+                settled = change(better.body)._replace(what="kept")
+            else:
+                settled = self._sized(bodies, sizes, change)
+        except ApiError as fault:
+            if fault.status != 404:
+                raise
+            # Somebody deleted it meanwhile.
+            rest = thread._replace(ours=thread.ours[1:])
+            if rest.ours:
+                return self._settle(rest, number, bodies, stamp, sizes)
+            return self._create(number, bodies, stamp, sizes)
+        self._delete(thread.ours[1:])
+        return settled
+
+    def _better(self, thread: Thread, stamp: Stamp) -> Comment | None:
+        """The comment with the report that ours must not replace; the best one of several."""
+        best: tuple[Comment, Stamp] | None = None
+        for comment in thread.ours:
+            standing = Stamp.of_body(comment.body)
+            rival = stamp if best is None else best[1]
+            if standing is not None and standing.outdoes(rival, thread.head):
+                best = comment, standing
+        if best is None:
+            return None
+        if best[1].run > stamp.run:
+            self._tell("a newer run has commented already: its report stands")
+        else:
+            self._tell("the comment is about the pull request's current commit, this run is not: it stands")
+        return best[0]
 
     def _post(self, path: str, number: int, body: str, stamp: Stamp) -> Posted:
         """Post a comment; after a failure that may have posted it, look before trying again."""
@@ -178,44 +225,6 @@ class Writer:
             else:
                 return Posted(_identity(at(made, "id")), text_at(made, "html_url"), "created")
         raise AssertionError
-
-    def _one_of_all(
-        self, number: int, created: Posted, bodies: Callable[[int], str], stamp: Stamp, sizes: list[int]
-    ) -> Posted:
-        """After posting: if another run posted meanwhile, one comment is left, with the newest report."""
-        try:
-            thread = self._thread(number)
-        except ApiError as fault:
-            self._warn(f"whether another run commented at the same time is not known ({fault})")
-            return created
-        if len(thread.ours) < 2:
-            return created
-        if self._newer(Thread(thread.ours[:1], [], thread.head), stamp) is not None:
-            oldest = thread.ours[0]
-            self._delete(comment for comment in thread.ours[1:] if comment.number == created.number)
-            return Posted(oldest.number, oldest.url, "kept")
-        return self._update(thread.ours, number, bodies, stamp, sizes)._replace(what="created")
-
-    def _update(
-        self, ours: list[Comment], number: int, bodies: Callable[[int], str], stamp: Stamp, sizes: list[int]
-    ) -> Posted:
-        oldest, *later = ours
-        self._delete(later)
-
-        def change(body: str) -> Posted:
-            if _normal(body) == _normal(oldest.body):
-                return Posted(oldest.number, oldest.url, "unchanged")
-            path = f"/repos/{self._repository}/issues/comments/{oldest.number}"
-            self._client.patch(path, {"body": body})
-            return Posted(oldest.number, oldest.url, "updated")
-
-        try:
-            return self._sized(bodies, sizes, change)
-        except ApiError as fault:
-            if fault.status != 404:
-                raise
-            # Somebody deleted it meanwhile.
-            return self._create(number, bodies, stamp, sizes)
 
     def _sized(self, bodies: Callable[[int], str], sizes: list[int], write: Callable[[str], Posted]) -> Posted:
         for size in sizes:

@@ -20,6 +20,8 @@ _QUEUE = re.compile(r"(?:refs/heads/)?gh-readonly-queue/.*/pr-([0-9]+)-[0-9a-f]{
 _SHA = re.compile(r"[0-9a-f]{40,64}")
 _REPOSITORY = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 _PULL_REQUEST_EVENTS = ("pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment")
+_LONGEST_NUMBER = 9
+"""Digits of the number of a pull request."""
 _LARGEST_EVENT = 64 << 20
 _DEPENDABOT = "dependabot[bot]"
 
@@ -52,6 +54,8 @@ class Decision:
     """Whether the token of such a run may comment at all."""
     reason: str = ""
     """Why there is nothing to do, or nothing that may be done: words of ours."""
+    is_refused: bool = False
+    """Whether a comment was asked for that must not be made."""
     queue_number: int | None = None
     """The pull request that a merge queue is trying out: for the title only."""
 
@@ -208,7 +212,7 @@ def _of_push(event: Event) -> Decision:
     if event.name == "merge_group" and queued is None:
         queued = _QUEUE.match(text_at(event.payload, "merge_group", "head_ref"))
     if queued is not None or event.name == "merge_group":
-        number = None if queued is None else int(queued[1])
+        number = int(queued[1]) if queued is not None and len(queued[1]) <= _LONGEST_NUMBER else None
         return Decision(Action.NOTHING, reason="a merge queue is no place to comment", queue_number=number)
     sha = _sha(at(event.payload, "after")) or _sha(event.sha)
     if not event.ref.startswith("refs/heads/") or not sha or not sha.strip("0"):
@@ -220,7 +224,8 @@ def _of_workflow_run(event: Event, pr_number: int | None) -> Decision:
     run = at(event.payload, "workflow_run")
     sha = _sha(at(event.payload, "workflow_run", "head_sha"))
     if not isinstance(run, dict) or not sha:
-        return Decision(Action.NOTHING, reason="the event names no commit")
+        reason = "the event names no commit, so that no pull request can be held against it"
+        return Decision(Action.NOTHING, reason=reason, is_refused=pr_number is not None)
     if pr_number is not None:
         return Decision(Action.VERIFY, (pr_number,), sha)
     listed = run.get("pull_requests")

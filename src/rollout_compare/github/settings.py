@@ -114,6 +114,10 @@ def _margin(value: Any) -> Any:
     return margin
 
 
+def _token(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
 def _title(value: Any) -> Any:
     return " ".join(value.split())[:_LONGEST_TITLE]
 
@@ -165,7 +169,7 @@ class Settings(BaseModel):
     pr_number: Annotated[int | None, BeforeValidator(_positive)] = Field(
         None, description="The pull request to comment on. By default the event tells."
     )
-    github_token: SecretStr = Field(
+    github_token: Annotated[SecretStr, BeforeValidator(_token)] = Field(
         SecretStr(""), description="Token that writes the comment; needs `pull-requests: write`."
     )
     job_summary: _Truth = Field(True, description="Whether to write the report into the job summary.")  # noqa: FBT003

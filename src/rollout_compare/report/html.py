@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -61,6 +61,7 @@ def html_report(facts: Facts) -> Iterator[str]:
     return template.generate(_Page(facts).context())
 
 
+@lru_cache
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(
         loader=jinja2.PackageLoader("rollout_compare.report", "templates"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import jinja2
@@ -24,6 +25,7 @@ class TemplateError(UsageError):
     """A template that cannot be used: which, where in it, and why."""
 
 
+@lru_cache
 def built_in_template(name: str) -> Template:
     """A Markdown template of the package."""
     return Template(_environment({}), name, None)
