@@ -1,4 +1,4 @@
-"""Check action.yml, the workflow files and the Dockerfile: schemas, actionlint, zizmor, hadolint. Nothing is asked online."""
+"""Check action.yml, the workflow files and the Dockerfile: schemas, actionlint, zizmor, hadolint; none asks online."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def checks() -> Iterator[list[str]]:
 
 def main() -> int:
     """Run all of them, and return 1 when one finds a fault."""
-    return int(any([subprocess.run(command, cwd=ROOT, check=False).returncode for command in checks()]))
+    outcomes = [subprocess.run(command, cwd=ROOT, check=False).returncode for command in checks()]
+    return int(any(outcomes))
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from rollout_compare.github.artifact import Service, Uploaded, zipped
+from rollout_compare.github.artifact import Service, Uploaded
 from rollout_compare.github.client import SystemClock
+from rollout_compare.github.uploads import zipped
 from tests.stand_in.artifacts import OTHER_JOB, Artifacts, Casing
 
 pytestmark = pytest.mark.e2e

@@ -16,12 +16,14 @@ from dataclasses import replace
 from typing import NoReturn
 
 from rollout_compare.core.errors import CompareInputError, UsageError
+from rollout_compare.github.artifact import Service
 from rollout_compare.github.client import ApiError, Client, Clock, SystemClock, is_rate_limit
 from rollout_compare.github.comment import Posted, Stamp, Writer
 from rollout_compare.github.event import Action, Event, EventError, decide
 from rollout_compare.github.pulls import find_pull_requests
 from rollout_compare.github.runner import Commands, Files, Workspace, made_folder
 from rollout_compare.github.settings import OUTPUTS, Settings, count_outputs
+from rollout_compare.github.uploads import Uploads, upload_reports
 from rollout_compare.output import OutputError, described, whole_file
 from rollout_compare.report.budget import Limit
 from rollout_compare.report.markdown import COMMENT, JOB_SUMMARY, Link, Setting, markdown_report, unreadable_report
@@ -37,6 +39,7 @@ _SMALLEST_SUMMARY = 2_000
 _SHORT_SHA = 7
 _FILES = {"summary-path": "summary.json", "markdown-path": "report.md", "html-path": "report.html"}
 _RECIPES = "docs/recipes.md"
+_USER_AGENT = f"rollout-compare/{VERSION}"
 
 
 def entry() -> NoReturn:
@@ -92,6 +95,7 @@ class _Step:
         self._commands = commands
         self._redact = redact
         self._clock = clock
+        self._environment = environment
         self._workspace = Workspace(environment)
         self._files = Files(environment, commands.warning)
         self._event = self._read_event(environment)
@@ -115,6 +119,9 @@ class _Step:
         changed = _has_changed(reports)
         stamp = self._stamp(reports)
         folder = self._write_files(reports, setting)
+        # Before anything is written that could link to them.
+        uploads = self._upload(folder)
+        setting = uploads.linked(setting)
         stamped = replace(setting, run_line=stamp.text())
         posted = self._comment(
             lambda size: self._markdown(reports, COMMENT._replace(size=size), stamped),
@@ -123,7 +130,8 @@ class _Step:
         )
         self._summarize(lambda limit: self._markdown(reports, limit, setting))
         self._commands.notice(str(reports.comparison.verdict.sentence))
-        self._files.set_outputs(self._outputs(reports, changed=changed, folder=folder, posted=posted))
+        outputs = self._outputs(reports, changed=changed, folder=folder, posted=posted) | uploads.outputs()
+        self._files.set_outputs((name, outputs.get(name, "")) for name in OUTPUTS)
         return _REPORT
 
     def _compare(self) -> Reports:
@@ -196,6 +204,21 @@ class _Step:
             return None
         return folder
 
+    def _upload(self, folder: str | None) -> Uploads:
+        """Upload the report files, as far as that can be done."""
+        settings = self._settings
+        if not settings.upload_artifact or folder is None:
+            return Uploads()
+        files = {file: os.path.join(folder, file) for file in _FILES.values()}
+        return upload_reports(
+            files,
+            folder,
+            settings.artifact_name,
+            lambda: Service(self._environment, self._clock, user_agent=_USER_AGENT),
+            retention_days=settings.retention_days,
+            warn=self._commands.warning,
+        )
+
     def _comment(self, bodies: Callable[[int], str], stamp: Stamp, *, create: bool) -> list[Posted]:
         """Comment on the pull requests that the run is about, as far as that can be done."""
         decision, settings = self._decision, self._settings
@@ -249,7 +272,7 @@ class _Step:
             api_url=event.api_url,
             graphql_url=event.graphql_url,
             clock=self._clock,
-            user_agent=f"rollout-compare/{VERSION}",
+            user_agent=_USER_AGENT,
         )
 
     def _summarize(self, markdown: Callable[[Limit], str]) -> None:
@@ -261,9 +284,7 @@ class _Step:
             return
         self._files.add_summary(markdown(JOB_SUMMARY._replace(size=room)) + "\n")
 
-    def _outputs(
-        self, reports: Reports, *, changed: bool, folder: str | None, posted: list[Posted]
-    ) -> Iterator[tuple[str, str]]:
+    def _outputs(self, reports: Reports, *, changed: bool, folder: str | None, posted: list[Posted]) -> dict[str, str]:
         comparison = reports.comparison
         difference = comparison.assessment.statistics.mean_difference
         values = dict(count_outputs(comparison.counts)) | {
@@ -277,7 +298,7 @@ class _Step:
         }
         for name, file in _FILES.items():
             values[name] = os.path.join(folder, file) if folder is not None else ""
-        return ((name, values[name]) for name in OUTPUTS)
+        return values
 
 
 def _has_changed(reports: Reports) -> bool:

@@ -12,11 +12,9 @@ import hashlib
 import json
 import logging
 import re
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 from xml.sax.saxutils import escape as escaped
@@ -41,13 +39,8 @@ _LONGEST_RETENTION = 400
 _SHORTEST_SECRET = 8
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 _QUOTA = "insufficient usage"
-_FORBIDDEN = re.compile(r'[":<>|*?\r\n\\/\x00-\x1f]')
-_MIDNIGHT = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that a zip can hold: the same files make the same zip."""
 _LONGEST_QUOTE = 200
 _ADDRESS = re.compile(r"\S*://\S*")
-_MOST_NAMES = 10
-_PAGE = ".html"
 
 
 class ArtifactError(Exception):
@@ -306,39 +299,3 @@ def _days(text: str) -> int | None:
 def _blocks(content: BinaryIO) -> Iterator[bytes]:
     while block := content.read(_BLOCK):
         yield block
-
-
-def upload_under_free_name(
-    service: Service, name: str, content: BinaryIO, mime_type: str, retention_days: int | None = None
-) -> Uploaded:
-    """Store content; when another job has the name, under one with a number behind it. Raises ArtifactError."""
-    stem = name.removesuffix(_PAGE)
-    for number in range(1, _MOST_NAMES + 1):
-        numbered = name if number == 1 else f"{stem}-{number}{name[len(stem) :]}"
-        content.seek(0)
-        try:
-            return service.upload(numbered, content, mime_type, retention_days)
-        except NameTakenError:
-            continue
-    message = f"{_MOST_NAMES} artifacts of other jobs have that name already"
-    raise ArtifactError(message)
-
-
-def allowed_name(name: str) -> str:
-    """An artifact name without the characters that the service forbids."""
-    return _FORBIDDEN.sub("-", name).strip(" .") or "rollout-compare"
-
-
-def zipped(files: Sequence[tuple[str, str]]) -> BytesIO:
-    """A zip of files, given as (name, path): the same files make the same bytes."""
-    content = BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, path in sorted(files):
-            entry = zipfile.ZipInfo(name, _MIDNIGHT)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            with open(path, "rb") as source, archive.open(entry, "w", force_zip64=True) as target:
-                while piece := source.read(_BLOCK):
-                    target.write(piece)
-    content.seek(0)
-    return content

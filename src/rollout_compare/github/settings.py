@@ -18,6 +18,7 @@ _FIELD = re.compile(r"[^.\s]+(?:\.[^.\s]+){0,49}")
 _COMMENT_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _DIGITS = re.compile(r"[0-9]{1,9}")
 _LONGEST_TITLE = 200
+_LONGEST_ARTIFACT_NAME = 200
 
 
 class SettingError(UsageError):
@@ -114,6 +115,14 @@ def _margin(value: Any) -> Any:
     return margin
 
 
+def _artifact_name(value: Any) -> Any:
+    name = value.strip()
+    if len(name) > _LONGEST_ARTIFACT_NAME:
+        message = f"a name of at most {_LONGEST_ARTIFACT_NAME} characters"
+        raise ValueError(message)
+    return name
+
+
 def _token(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
@@ -173,6 +182,17 @@ class Settings(BaseModel):
         SecretStr(""), description="Token that writes the comment; needs `pull-requests: write`."
     )
     job_summary: _Truth = Field(True, description="Whether to write the report into the job summary.")  # noqa: FBT003
+    upload_artifact: _Truth = Field(
+        True,  # noqa: FBT003
+        description="Whether to upload the report files as artifacts of the run: one with all of them, and the HTML "
+        "report by itself, to open in the browser.",
+    )
+    artifact_name: Annotated[str, BeforeValidator(_artifact_name)] = Field(
+        "rollout-compare", description="Name of the artifact; the HTML report's has `.html` behind it."
+    )
+    retention_days: Annotated[int | None, BeforeValidator(_positive)] = Field(
+        None, description="Days that the artifacts are kept. By default as the repository says."
+    )
     report_dir: str = Field(
         "rollout-compare-report", description="Folder in the workspace for summary.json, report.md and report.html."
     )
@@ -242,6 +262,10 @@ OUTPUTS: dict[str, str] = {
     "html-path": "The HTML report, relative to the workspace.",
     "comment-id": "Number of the comment; one per line for several pull requests.",
     "comment-url": "Address of the comment; one per line for several pull requests.",
+    "artifact-id": "Number of the artifact with the report files.",
+    "artifact-url": "Address of that artifact.",
+    "artifact-digest": "SHA-256 of that artifact's zip, as `sha256:` and hexadecimal digits.",
+    "html-artifact-url": "Address of the artifact that is the HTML report.",
 }
 """The outputs with their descriptions. An output that does not exist is empty."""
 
