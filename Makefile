@@ -14,10 +14,10 @@ ARGS ?=
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help .venv demo test browser check format bench pictures schema golden action-files lock clean
+.PHONY: help .venv demo test browser check e2e image format bench pictures schema golden action-files lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[.a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[.a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 .venv: $(INSTALLED) ## Install the locked dependencies and the project into .venv
 
@@ -41,6 +41,16 @@ check: $(INSTALLED) ## Lint, formatting, types, import contracts, generated file
 	@$(BIN)/python tools/summary_schema.py --check
 	@$(BIN)/python tools/lint_workflows.py
 	@$(BIN)/python tools/action_files.py --check
+
+e2e: $(INSTALLED) ## Test the image, the Action in it and whole workflows (root on Debian: installs podman)
+	@$(PIP) install --require-hashes -r requirements/e2e.txt
+	@tools/containers.sh set-up || { echo "not run: the containers for the end-to-end tests cannot be set up" >&2; exit 1; }
+	@$(BIN)/python -m pytest -m e2e tests/e2e tests/container $(ARGS)
+
+image: ## Build the container image as localhost/rollout-compare:dev, with podman, and print its size
+	@tools/containers.sh set-up
+	@tools/containers.sh build localhost/rollout-compare:dev
+	@tools/containers.sh size localhost/rollout-compare:dev
 
 format: $(INSTALLED) ## Format the code and mend what lint can mend
 	@$(BIN)/ruff check --fix-only

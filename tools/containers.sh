@@ -3,7 +3,9 @@
 # registry: podman, and a base image made of Debian's packages under the name that the Dockerfile asks for.
 #
 #   tools/containers.sh set-up          install podman and make the base image, where they are not there
+#   tools/containers.sh environment     print the variables that podman, and Docker's clients, need
 #   tools/containers.sh build TAG       build the Dockerfile
+#   tools/containers.sh size TAG        print how large that image is
 #   tools/containers.sh socket start    a Docker-compatible socket, for act; `socket stop` ends it
 #
 # Everything that is made lies in $E2E (default: /tmp/rollout-compare-e2e); images lie in podman's own store.
@@ -45,15 +47,22 @@ default_ulimits = ["nofile=$most:$most", "nproc=4096:4096"]
 runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
+[network]
+network_backend = "netavark"
 CONF
 }
 
 make_base() {
     if ! podman image exists "$LOCAL_BASE"; then
         local archive=$E2E/rootfs.tar context index
-        [ -s "$archive" ] || mmdebstrap --quiet --variant=essential --include=ca-certificates,python3,python3-venv,python3-pip \
-            --aptopt='Acquire::Languages "none"' --dpkgopt='path-exclude=/usr/share/man/*' \
-            --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' trixie "$archive"
+        # Under another name until it is whole: what a cancelled run leaves must not be taken for it.
+        if [ ! -s "$archive" ]; then
+            mmdebstrap --quiet --variant=essential --include=ca-certificates,python3,python3-venv,python3-pip \
+                --aptopt='Acquire::Languages "none"' --dpkgopt='path-exclude=/usr/share/man/*' \
+                --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+                trixie "$E2E/rootfs.part.tar"
+            mv "$E2E/rootfs.part.tar" "$archive"
+        fi
         podman import -q --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
             --change 'ENV LANG=C.UTF-8' --change 'CMD ["python3"]' "$archive" "$LOCAL_BASE-raw"
         context=$(mktemp -d)
@@ -75,7 +84,15 @@ CONTAINERFILE
         podman build -q -t "$LOCAL_BASE" "$context"
         rm -rf "$context"
     fi
-    podman tag "$LOCAL_BASE" "$BASE"
+    # Who has the real one keeps it.
+    podman image exists "$BASE" || podman tag "$LOCAL_BASE" "$BASE"
+}
+
+size() {
+    local whole base
+    whole=$(podman image inspect --format '{{.Size}}' "$1")
+    base=$(podman image inspect --format '{{.Size}}' "$BASE")
+    echo "$1: $(((whole + 500000) / 1000000)) MB, $(((whole - base + 500000) / 1000000)) MB of them above the base"
 }
 
 socket() {
@@ -102,7 +119,9 @@ set-up)
     install_packages
     make_base
     ;;
+environment) printf 'CONTAINERS_CONF=%s\nDOCKER_HOST=unix://%s\n' "$CONTAINERS_CONF" "$SOCKET" ;;
 build) podman build --pull=never --network host -q -t "${2:?a tag}" . ;;
+size) size "${2:?a tag}" ;;
 socket) socket "${2:-}" ;;
-*) fail "set-up, build TAG, or socket start|stop" ;;
+*) fail "set-up, environment, build TAG, size TAG, or socket start|stop" ;;
 esac

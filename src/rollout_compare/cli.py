@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from rollout_compare.core.errors import UsageError
+from rollout_compare.core.field import is_field_name
 from rollout_compare.version import VERSION
 
 TYPE_CHECKING = False
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 _TERMINATED = 143
 _HELP_WIDTH = 100
-_KEY_DEPTH = 50
 
 
 def entry() -> NoReturn:
@@ -51,9 +51,9 @@ class _Parser(argparse.ArgumentParser):
         """Say what is wrong and exit."""
         import os
 
-        from rollout_compare.report.untrusted import Redactor
+        from rollout_compare.report.untrusted import Redactor, label
 
-        super().error(Redactor.of_environment(os.environ)(message))
+        super().error(label(Redactor.of_environment(os.environ)(message)))
 
 
 class _Version(argparse.Action):
@@ -146,8 +146,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _key(text: str) -> str:
-    names = text.split(".")
-    if not all(names) or len(names) > _KEY_DEPTH:
+    if not is_field_name(text):
         message = f"{text!r} is no dotted field name"
         raise argparse.ArgumentTypeError(message)
     return text
@@ -177,8 +176,9 @@ def _pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except (re.error, RecursionError, OverflowError) as fault:
-        # The pattern itself may be the secret.
-        message = f"no regular expression: {fault}"
+        # The pattern itself may be the secret, and the message may quote it.
+        where = f", at position {fault.pos}" if isinstance(fault, re.error) and fault.pos is not None else ""
+        message = f"no regular expression{where}"
         raise argparse.ArgumentTypeError(message) from None
 
 

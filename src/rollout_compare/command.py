@@ -92,9 +92,9 @@ def _template(path: str) -> Template:
 
 def _pieces(reports: Reports, form: str, template: Template | None) -> Iterable[str]:
     if form == "markdown":
-        from rollout_compare.report.markdown import markdown_report
+        from rollout_compare.report.markdown import Setting, markdown_report
 
-        return [markdown_report(reports.facts(), template=template)]
+        return [markdown_report(reports.facts(), setting=Setting(options=reports.options), template=template)]
     if form == "text":
         return reports.text(colour=is_colour_terminal())
     return reports.json() if form == "json" else reports.html()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -40,6 +41,24 @@ class Request:
     verifier_fields: Sequence[str] = ()
     allow_absolute_logs: bool = False
 
+    def options(self) -> str:
+        """The options of the command line that change what is compared, for whoever does it by hand."""
+        both = self.old_key if self.old_key == self.new_key else None
+        named = (
+            ("--key", [both]),
+            ("--old-key", [None if both else self.old_key]),
+            ("--new-key", [None if both else self.new_key]),
+            ("--margin", [None if self.margin is None else f"{self.margin:g}"]),
+            ("--count-as-zero", self.count_as_zero),
+            ("--logs-root", self.logs_roots),
+            ("--old-logs-root", self.old_logs_roots),
+            ("--new-logs-root", self.new_logs_roots),
+            ("--verifier-field", self.verifier_fields),
+        )
+        return " ".join(
+            f"{name} {shlex.quote(value)}" for name, values in named for value in values if value is not None
+        )
+
     def input_files(self) -> list[str]:
         """Every file that will be read, sidecars included. Raises CompareInputError when there is none."""
         return [path for files in find_shards(self.old) + find_shards(self.new) for path in files.all()]
@@ -49,9 +68,15 @@ class Reports:
     """A finished comparison, and every report of it, each with its own count of what was redacted."""
 
     def __init__(
-        self, comparison: Comparison, outputs: VerifierOutputs, redact: Redactor, input_files: Sequence[str]
+        self,
+        comparison: Comparison,
+        outputs: VerifierOutputs,
+        redact: Redactor,
+        request: Request,
+        input_files: Sequence[str],
     ) -> None:
         self.comparison = comparison
+        self.options = redact(request.options())
         self.input_files = input_files
         """Every file that was read: none of them may be written to."""
         self._outputs = outputs
@@ -85,7 +110,7 @@ class Reports:
             redact=redact,
         )
         files = [path for side in (old, new) for shard in side.shards for path in shard.files.all()]
-        return cls(comparison, VerifierOutputs.of_comparison(comparison, search), redact, files)
+        return cls(comparison, VerifierOutputs.of_comparison(comparison, search), redact, request, files)
 
     def facts(self) -> Facts:
         """What there is to tell, for one report."""

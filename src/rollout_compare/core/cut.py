@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-MARGIN = 8 << 10
-"""How far beyond a cut text is redacted, in characters: no secret of a known shape is longer."""
+MARGIN = 32 << 10
+"""How far beyond a cut text is redacted, in characters: longer than secrets usually are."""
 
 
 class Redaction(Protocol):

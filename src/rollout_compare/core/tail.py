@@ -17,6 +17,8 @@ SHORT_WINDOW = 64 << 10
 """How much of it is looked at first."""
 
 _CUT = "…"
+_REDACTED_FIRST = 64 << 10
+"""How much of the end of a text that moves is redacted before it is drawn, in characters."""
 _MOVING = "\r\x1b\x9b"
 _MORE_LINES = 100
 """How many lines before the tail are looked through for the start of a secret that reaches into it."""
@@ -43,10 +45,9 @@ def tail_of(text: str, lines: int, *, whole: bool = True, redact: Redaction = KE
     if lines <= 0:
         return []
     if any(control in text for control in _MOVING):
-        text = redact(text)
-        drawn = [SEQUENCES.sub("", line) for line in _drawn(text)]
-        # What overwrote the first line is there as a whole.
-        whole = whole or not drawn[0].startswith(_CONTROL.split(text, maxsplit=1)[0])
+        text = text[:-_REDACTED_FIRST] + redact(text[-_REDACTED_FIRST:])
+        drawn, first_is_whole = _drawn_last(text, lines + _MORE_LINES)
+        whole = whole or first_is_whole
     else:
         drawn = text.rstrip("\n").rsplit("\n", lines + _MORE_LINES)
         whole = whole or len(drawn) > lines + _MORE_LINES
@@ -78,6 +79,26 @@ def _within(limit: int, lines: list[str]) -> list[str]:
         if size > limit:
             return lines[at + 1 :]
     return lines
+
+
+def _drawn_last(text: str, lines: int) -> tuple[list[str], bool]:
+    """The last lines as a terminal shows them, and whether the first of all is known from its start."""
+    if _MOVES.search(text) is not None:
+        drawn = [SEQUENCES.sub("", line) for line in _drawn(text)]
+        # What overwrote the first line is there as a whole.
+        return drawn, not drawn[0].startswith(_CONTROL.split(text, maxsplit=1)[0])
+    # Returns and colours only, as nearly always: no line has to do with another.
+    last = text.replace("\r\n", "\n").rstrip("\n").rsplit("\n", lines)
+    return [_after_return(line) for line in last], len(last) > lines or "\r" in last[0]
+
+
+def _after_return(line: str) -> str:
+    """The text after the last return that has text behind it."""
+    for piece in reversed(line.split("\r")):
+        shown = SEQUENCES.sub("", piece)
+        if shown:
+            return shown
+    return ""
 
 
 def _drawn(text: str) -> list[str]:

@@ -207,7 +207,7 @@ class _Finder:
 
     def _of(self, row: int, whole: dict[str, Any], tail: int) -> VerifierOutput:
         directory = whole.get(_LOGS_DIR)
-        why = "row has no verifier_logs_dir and no embedded verifier output"
+        why = f"row has no {quoted(_LOGS_DIR)} and no embedded verifier output"
         if isinstance(directory, str) and directory:
             try:
                 return self._log(row, directory, tail)

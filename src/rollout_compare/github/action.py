@@ -15,19 +15,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
+from rollout_compare.core.cut import shortened
 from rollout_compare.core.errors import CompareInputError, UsageError
 from rollout_compare.github.artifact import Service
 from rollout_compare.github.client import ApiError, Client, Clock, SystemClock, is_rate_limit
 from rollout_compare.github.comment import Posted, Stamp, Writer
 from rollout_compare.github.event import Action, Event, EventError, decide
 from rollout_compare.github.pulls import find_pull_requests
-from rollout_compare.github.runner import Commands, Files, Workspace, made_folder
-from rollout_compare.github.settings import OUTPUTS, Settings, count_outputs
+from rollout_compare.github.runner import Commands, Files, Workspace, free_place, made_folder
+from rollout_compare.github.settings import OUTPUTS, SettingError, Settings, count_outputs
 from rollout_compare.github.uploads import Uploads, upload_reports
 from rollout_compare.output import OutputError, described, whole_file
 from rollout_compare.report.budget import Limit
 from rollout_compare.report.markdown import COMMENT, JOB_SUMMARY, Link, Setting, markdown_report, unreadable_report
-from rollout_compare.report.template import TemplateError, own_template
+from rollout_compare.report.template import Template, TemplateError, own_template
 from rollout_compare.report.untrusted import Redactor
 from rollout_compare.reports import Reports, Request
 from rollout_compare.version import VERSION
@@ -35,8 +36,8 @@ from rollout_compare.version import VERSION
 _REPORT, _UNREADABLE, _MISUSED, _TERMINATED = 0, 1, 2, 143
 _SIZES = (COMMENT.size, 40_000, 20_000)
 """Code points of a comment: what is tried when GitHub finds the one before too long."""
-_SMALLEST_SUMMARY = 2_000
 _SHORT_SHA = 7
+_LONGEST_TITLE = 200
 _FILES = {"summary-path": "summary.json", "markdown-path": "report.md", "html-path": "report.html"}
 _RECIPES = "docs/recipes.md"
 _USER_AGENT = f"rollout-compare/{VERSION}"
@@ -100,7 +101,7 @@ class _Step:
         self._files = Files(environment, commands.warning)
         self._event = self._read_event(environment)
         self._decision = decide(self._event, settings.pr_number)
-        self._template = None if settings.template is None else own_template(self._workspace.path(settings.template))
+        self._template = None if settings.template is None else self._own_template(settings.template)
 
     def _read_event(self, environment: Mapping[str, str]) -> Event:
         try:
@@ -109,13 +110,20 @@ class _Step:
             self._commands.warning(f"{fault}: what it says of a pull request is not known")
             return Event.of_environment({**environment, "GITHUB_EVENT_PATH": ""})
 
+    def _own_template(self, given: str) -> Template:
+        path = self._workspace.path(given)
+        if not self._workspace.holds(path):
+            message = f"input `template` has a value that is not allowed: it takes a file in the workspace, not {given}"
+            raise SettingError(message)
+        return own_template(path)
+
     def run(self) -> int:
         """The whole step."""
         try:
             reports = self._compare()
         except CompareInputError as fault:
             return self._unreadable(described(fault, self._redact), fault)
-        setting = self._setting()
+        setting = replace(self._setting(), options=reports.options)
         changed = _has_changed(reports)
         stamp = self._stamp(reports)
         folder = self._write_files(reports, setting)
@@ -123,6 +131,8 @@ class _Step:
         uploads = self._upload(folder)
         setting = uploads.linked(setting)
         stamped = replace(setting, run_line=stamp.text())
+        if not uploads.whole and self._settings.job_summary:
+            stamped = replace(stamped, elsewhere="the job summary")
         posted = self._comment(
             lambda size: self._markdown(reports, COMMENT._replace(size=size), stamped),
             stamp,
@@ -166,10 +176,9 @@ class _Step:
         title = [settings.title, f"pull request {decision.queue_number}" if decision.queue_number else ""]
         return Setting(
             comment_id=settings.comment_id,
-            title=self._redact(" · ".join(filter(None, title))),
-            new_ref=decision.head_sha[:_SHORT_SHA],
+            title=shortened(" · ".join(filter(None, title)), _LONGEST_TITLE, self._redact),
+            commit=decision.head_sha[:_SHORT_SHA],
             links=(Link("workflow run", event.run_url),) if event.run_url else (),
-            elsewhere="the job summary" if settings.job_summary else "the JSON summary",
             attempt=event.run.attempt or None,
         )
 
@@ -194,6 +203,7 @@ class _Step:
             }
             for name, pieces in texts.items():
                 path = os.path.join(folder, name)
+                free_place(path)
                 with whole_file(path, reports.input_files) as file:
                     file.write(pieces())
                 self._workspace.give_to_owner(path)
@@ -279,10 +289,15 @@ class _Step:
         if not self._settings.job_summary:
             return
         room = min(self._files.room_for_summary(), JOB_SUMMARY.size)
-        if room < _SMALLEST_SUMMARY:
-            self._commands.warning("the job summary has no room left, or is not there: no report is added to it")
-            return
-        self._files.add_summary(markdown(JOB_SUMMARY._replace(size=room)) + "\n")
+        try:
+            text = markdown(JOB_SUMMARY._replace(size=room)) if room else ""
+        except TemplateError:
+            # It was fine for the report files, which have more room.
+            text = ""
+        if text:
+            self._files.add_summary(text + "\n")
+        else:
+            self._commands.warning("the job summary is not there, or has no room left: no report is added to it")
 
     def _outputs(self, reports: Reports, *, changed: bool, folder: str | None, posted: list[Posted]) -> dict[str, str]:
         comparison = reports.comparison

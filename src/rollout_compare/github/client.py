@@ -25,7 +25,7 @@ _TRIES = 5
 _LONGEST_WAIT = 60.0
 """Seconds that a rate limit may ask for."""
 _PASSING = frozenset({500, 502, 503, 504})
-_LONGEST_QUOTE = 200
+_LONGEST_MESSAGE = 20_000
 _MOST_PAGES = 300
 _PER_PAGE = 100
 _NEXT_PAGE = re.compile(r'<([^<>]+)>; rel="next"')
@@ -195,13 +195,17 @@ class Client:
 
     def _own_address(self, url: str) -> str:
         """An address that GitHub gave, if it is on the same host: no other one may see the token."""
-        from urllib.parse import urlsplit
+        from urllib.parse import urljoin, urlsplit
 
-        own, other = urlsplit(self._api_url), urlsplit(url)
-        if other.netloc and (own.scheme, own.netloc) != (other.scheme, other.netloc):
-            raise ApiError(0, "GitHub redirects to another host")
         # PyGithub puts its own prefix before a path, but not before an address.
-        return url if other.netloc else f"{own.scheme}://{own.netloc}{url}"
+        try:
+            whole = urljoin(self._api_url, url)
+            own, other = urlsplit(self._api_url), urlsplit(whole)
+        except ValueError:
+            raise ApiError(0, "GitHub redirects to what is no address") from None
+        if (own.scheme, own.netloc) != (other.scheme, other.netloc):
+            raise ApiError(0, "GitHub redirects to another host")
+        return whole
 
     def _sleep(self, seconds: float, fault: ApiError) -> None:
         if seconds > _LONGEST_WAIT or self._clock.now() + seconds > self._deadline:
@@ -334,5 +338,5 @@ def _first_message(errors: Any) -> str:
 
 
 def _quoted(message: str) -> str:
-    words = " ".join(message.split())
-    return words if len(words) <= _LONGEST_QUOTE else words[:_LONGEST_QUOTE] + "…"
+    """A message on one line; whoever shows it redacts it and cuts it after that."""
+    return " ".join(message[:_LONGEST_MESSAGE].split())

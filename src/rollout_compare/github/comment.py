@@ -126,6 +126,7 @@ class Writer:
         self._marker = marker
         self._warn = warn
         self._tell = tell
+        self._login = _ACTIONS_BOT
 
     def write(
         self, number: int, bodies: Callable[[int], str], stamp: Stamp, *, create: bool = True, sizes: Iterable[int]
@@ -223,6 +224,8 @@ class Writer:
                     if Stamp.of_body(comment.body) == stamp:
                         return Posted(comment.number, comment.url, "created")
             else:
+                # Where GraphQL is missing, only this tells who we are.
+                self._login = text_at(made, "user", "login") or self._login
                 return Posted(_identity(at(made, "id")), text_at(made, "html_url"), "created")
         raise AssertionError
 
@@ -275,9 +278,9 @@ class Writer:
         return comments, head
 
     def _by_rest(self, number: int) -> tuple[list[Comment], str]:
-        """The same where GraphQL is missing: ours are those of the bot that workflows comment as."""
+        """The same where GraphQL is missing: ours are those of the bot that workflows comment as, or of who we are."""
         path = f"/repos/{self._repository}/issues/{number}/comments"
-        comments = [_of_entry(entry) for entry in self._client.pages(path) if isinstance(entry, Mapping)]
+        comments = [_of_entry(entry, self._login) for entry in self._client.pages(path) if isinstance(entry, Mapping)]
         return comments, text_at(self._client.get(f"/repos/{self._repository}/pulls/{number}"), "head", "sha")
 
 
@@ -291,13 +294,13 @@ def _of_node(node: Mapping[str, Any]) -> Comment:
     )
 
 
-def _of_entry(entry: Mapping[str, Any]) -> Comment:
+def _of_entry(entry: Mapping[str, Any], login: str) -> Comment:
     by_bot = at(entry, "user", "type") == "Bot"
     return Comment(
         _identity(entry.get("id")),
         text_at(entry, "body"),
         text_at(entry, "html_url"),
-        by_bot and at(entry, "user", "login") == _ACTIONS_BOT,
+        text_at(entry, "user", "login") == login and (by_bot or login != _ACTIONS_BOT),
         by_bot,
     )
 

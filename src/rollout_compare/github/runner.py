@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from rollout_compare.output import OutputError
+from rollout_compare.report.untrusted import label
 
 SUMMARY_LIMIT = 1_048_576
 """Bytes of a step's job summary; the runner drops a larger one as a whole."""
 _SUMMARY_MARGIN = 4_096
-_LONGEST_MESSAGE = 4_000
-"""Characters of an annotation; the runner shows 4,096."""
+_LONGEST = {"notice": 900, "warning": 900, "error": 4_000}
+"""Characters of an annotation; the runner shows 4,096 at most."""
 _MOST_OF_A_KIND = 10
 """Annotations of a kind that are shown for a step."""
 _LONGEST_OUTPUTS = 1_000_000
@@ -51,8 +53,8 @@ class Commands:
         if number > _MOST_OF_A_KIND and level != "error":
             return
         text = self._redact(message)
-        if len(text) > _LONGEST_MESSAGE:
-            text = text[:_LONGEST_MESSAGE] + "…"
+        if len(text) > _LONGEST[level]:
+            text = text[: _LONGEST[level]] + "…"
         self._write(f"::{level} title=rollout-compare::{_escaped(text)}\n")
 
 
@@ -76,7 +78,7 @@ class Files:
         size = 0
         for name, value in outputs:
             delimiter = f"rollout-compare-{secrets.token_hex(16)}"
-            clean = value.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+            clean = "\n".join(map(label, value.splitlines()))
             assert delimiter not in clean
             piece = f"{name}<<{delimiter}\n{clean}\n{delimiter}\n"
             size += len(piece.encode("utf-8"))
@@ -159,11 +161,27 @@ class Workspace:
             os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
+def free_place(path: str) -> None:
+    """See that a file can be written at `path` and nowhere else: what a checkout put there may be a link elsewhere.
+
+    Raises OutputError when there is something that is no file.
+    """
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(mode):
+        os.unlink(path)
+    elif not stat.S_ISREG(mode):
+        message = f"{path}: not a file"
+        raise OutputError(message)
+
+
 def made_folder(workspace: Workspace, folder: str) -> str:
     """A folder of the workspace, made if need be. Raises OutputError when it cannot be, or lies outside."""
     path = workspace.path(folder)
-    if not workspace.holds(path):
-        message = f"{folder}: not inside of the workspace"
+    if not workspace.holds(path) or os.path.realpath(path) == os.path.realpath(workspace.root):
+        message = f"{folder}: not a folder inside of the workspace"
         raise OutputError(message)
     missing = []
     parent = os.path.abspath(path)

@@ -30,6 +30,7 @@ _WIDE = 1e6
 """Rewards from here on are told by their power of ten."""
 _MOST_REWARDS = 20
 """How many repeats of a task are told one by one."""
+WINS: dict[SideName, str] = {"old": "old wins", "new": "new wins"}
 SIDES: tuple[SideName, SideName] = ("old", "new")
 
 
@@ -41,6 +42,8 @@ class Figure(NamedTuple):
     new: str
     difference: str
     interval: str = ""
+    is_clear: bool = False
+    """Whether the interval leaves out 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +206,13 @@ class Facts:
             difference = signed(found.mean_difference)
             means = mean_text(found.mean_old), mean_text(found.mean_new)
             figures.append(
-                Figure(f"mean reward, {counted(found.n, 'task')}", *means, difference, spread(found.interval))
+                Figure(
+                    f"mean reward, {counted(found.n, 'task')}",
+                    *means,
+                    difference,
+                    spread(found.interval),
+                    _is_clear(found.interval),
+                )
             )
         if found.solved is not None and found.n:
             solved = found.solved
@@ -267,9 +276,9 @@ class Facts:
         improved: list[tuple[float, int]] = []
         for at in tasks.positions("flipped"):
             task = tasks[at]
-            change = _change(task)
+            change = change_of(task)
             (regressed if task.winner == "old" else improved).append((-abs(change), at))
-        erring = [(_change(tasks[at]), at) for at in tasks.positions("flipped_agent_error")]
+        erring = [(change_of(tasks[at]), at) for at in tasks.positions("flipped_agent_error")]
         found = (
             ("regressed", "Regressed", regressed),
             ("improved", "Improved", improved),
@@ -284,7 +293,6 @@ class Facts:
         assert task.new is not None
         assert task.winner is not None
         old, new = told_apart(task.old.counted_reward, task.new.counted_reward)
-        single = task.old.rows == task.new.rows == 1
         return Flip(
             at,
             shortened(task.task, NAME_LIMIT),
@@ -292,7 +300,7 @@ class Facts:
             new,
             task.winner,
             evidence_text(self.comparison.assessment.evidence[at]),
-            "" if single else f"{task.old.rows} v {task.new.rows} rows",
+            repeats_text(task.old, task.new),
             [*_signals("old", task.old), *_signals("new", task.new)],
             task.category == FLIPS[1],
         )
@@ -333,11 +341,16 @@ class Facts:
         return f"{self.redact.count} {'secret' if self.redact.count == '1' else 'secrets'} redacted"
 
 
-def _change(task: TaskComparison) -> float:
+def change_of(task: TaskComparison) -> float:
+    """Half of how much a flipped task's reward changed, which is what flips are ordered by."""
     assert task.old is not None
     assert task.new is not None
     # Halves: a difference of two very large rewards would not be a number.
     return (task.new.counted_reward or 0.0) / 2 - (task.old.counted_reward or 0.0) / 2
+
+
+def _is_clear(interval: Interval | None) -> bool:
+    return interval is not None and (interval.low > 0 or interval.high < 0)
 
 
 def _parts(*numbers: tuple[str, int]) -> str:
@@ -346,7 +359,7 @@ def _parts(*numbers: tuple[str, int]) -> str:
 
 def _secondary(other: Secondary) -> Figure:
     name = f"{other.name.replace('_', ' ')}, {counted(other.n, 'task')}"
-    difference = f"{other.mean_difference:+,.1f}".replace("-", _MINUS)
+    difference = _without_zero(f"{other.mean_difference:+,.1f}")
     return Figure(name, f"{other.mean_old:,.1f}", f"{other.mean_new:,.1f}", difference)
 
 
@@ -363,6 +376,11 @@ def _signals(name: SideName, side: TaskSide) -> Iterator[Signal]:
         yield Signal(name, "reports", side.agent_error)
     if side.failure_kind is not None:
         yield Signal(name, "measured failure", side.failure_kind)
+
+
+def repeats_text(old: TaskSide, new: TaskSide) -> str:
+    """How many rows a task has on the sides; empty when it has one on each."""
+    return "" if old.rows == new.rows == 1 else f"{old.rows} v {new.rows} rows"
 
 
 def rewards_text(rewards: Sequence[float | None]) -> str:
@@ -392,7 +410,12 @@ def mean_text(number: float) -> str:
 
 def signed(number: float) -> str:
     """A difference of mean rewards, with its sign."""
-    return (f"{number:+.3f}" if abs(number) < _WIDE else f"{number:+.3g}").replace("-", _MINUS)
+    return _without_zero(f"{number:+.3f}" if abs(number) < _WIDE else f"{number:+.3g}")
+
+
+def _without_zero(text: str) -> str:
+    """A signed number as it is shown; 0 has no sign and no decimals."""
+    return text.replace("-", _MINUS) if text.strip("+-0.") else "0"
 
 
 def whole(number: int) -> str:

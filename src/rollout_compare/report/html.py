@@ -25,10 +25,13 @@ from rollout_compare.report.chart import Bar, difference_bars, reward_chart
 from rollout_compare.report.facts import (
     NAME_LIMIT,
     SIDES,
+    WINS,
     Facts,
     GroupFigure,
+    change_of,
     evidence_text,
     joined_by,
+    repeats_text,
     reward_text,
     rewards_text,
     told_apart,
@@ -49,8 +52,9 @@ _NAMES = 50
 _LINES = 200
 """Longest table of groups, and longest list of notes."""
 _PATHS = 20
+_SAID = 300
+"""The longest thing that a side says of a task, in characters; the JSON summary has all of it."""
 _ABSENT = "absent"
-_WINS = {"old": "old wins", "new": "new wins"}
 _MARKUP = {each: f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -192,7 +196,7 @@ class _Page:
         name = label(shortened(task.task, NAME_LIMIT))
         number = self._classes.get(at, len(_CLASSES) - 1)
         said = [
-            [side, what, label(data)]
+            [side, what, label(shortened(data, _SAID))]
             for side, told in zip(SIDES, (task.old, task.new), strict=True)
             if told is not None
             for what, data in _said(told)
@@ -203,11 +207,8 @@ class _Page:
         assert task.old is not None
         assert task.new is not None
         evidence = self._facts.comparison.assessment.evidence[at]
-        # Halves: a difference of two very large rewards would not be a number.
-        change = (task.new.counted_reward or 0.0) / 2 - (task.old.counted_reward or 0.0) / 2
-        repeats = "" if task.old.rows == task.new.rows == 1 else f"{task.old.rows} v {task.new.rows} rows"
-        tags = [_WINS[task.winner], repeats, evidence_text(evidence)]
-        return [*row, change, evidence.p, [tag for tag in tags if tag], at]
+        tags = [WINS[task.winner], repeats_text(task.old, task.new), evidence_text(evidence)]
+        return [*row, change_of(task), evidence.p, [tag for tag in tags if tag], at]
 
     def _logs(self) -> Iterator[tuple[int, str]]:
         """The log of each listed flip by its position, each as long as there is room for it."""

@@ -90,10 +90,15 @@ def _encoded(value: Any) -> str:
     try:
         fast = msgspec.json.encode(value, enc_hook=str)
         if fast.isascii():
-            return fast.decode("ascii")
+            return _without_command(fast.decode("ascii"))
     except UnicodeEncodeError:
         pass
-    return _encode(msgspec.to_builtins(value, enc_hook=str))
+    return _without_command(_encode(msgspec.to_builtins(value, enc_hook=str)))
+
+
+def _without_command(text: str) -> str:
+    """The same JSON; but a runner that reads it in a log takes `##[` for the start of a command, anywhere in a line."""
+    return text.replace("##[", "##\\u005b")
 
 
 def _statistics(found: Statistics, redact: Redactor) -> dict[str, Any]:

@@ -6,15 +6,15 @@ people who write a template of their own.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rollout_compare.core.cut import shortened
 from rollout_compare.core.schema import counted
 from rollout_compare.report.budget import Budget, Limit, Plan
-from rollout_compare.report.facts import Facts, Figure, Flip, Input, Listing, joined_by
+from rollout_compare.report.facts import NAME_LIMIT, Facts, Figure, Flip, Input, Listing, joined_by
 from rollout_compare.report.template import REPORT, Template, TemplateError, built_in_template
 from rollout_compare.report.untrusted.markdown import code, hidden, link, ours, prose, strong
 from rollout_compare.version import VERSION
@@ -38,7 +38,6 @@ _ALERTS = {
 _LONGEST_OPEN_LIST = 5
 _DIGEST_LENGTH = 12
 _MOST_NOTES = 20
-_HTTP = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&*+,;=%-]+")
 
 
 class Link(NamedTuple):
@@ -57,9 +56,10 @@ class Setting:
     """What is compared; from a person, shown as it is."""
     run_line: str = ""
     """A hidden second line for whoever finds the report again."""
-    old_ref: str = ""
-    new_ref: str = ""
-    """A branch or a commit of each side."""
+    commit: str = ""
+    """What the new side belongs to."""
+    options: str = ""
+    """The options of the command line that this comparison takes besides its paths."""
     links: tuple[Link, ...] = ()
     elsewhere: str = "the JSON summary"
     """Where the rest is, when a list is cut."""
@@ -126,6 +126,7 @@ class _Page:
     def __init__(self, facts: Facts, setting: Setting) -> None:
         self._facts = facts
         self._fixed = self._without_details(setting)
+        self._group_figures = list(facts.groups)
         self._masked = facts.masked
         self._missing = facts.missing
 
@@ -139,8 +140,6 @@ class _Page:
             "title": _title(setting),
             "alert": ours(_ALERTS[facts.verdict.kind]),
             "verdict": dict(zip(("head", "rest"), map(prose, facts.verdict_head), strict=True)),
-            "old_ref": _reference(setting.old_ref),
-            "new_ref": _reference(setting.new_ref),
             "figures": list(map(_figure, facts.figures)),
             "makers": [
                 {"name": ours(maker.name.capitalize()), "old": maker.old, "new": maker.new, "same": maker.same}
@@ -160,7 +159,8 @@ class _Page:
             ],
             "joined": self._joined(),
             "links": [link(*each) for each in setting.links],
-            "command": code(_command(facts.inputs)),
+            "command": code(_command(facts.inputs, setting.options)),
+            "commit": setting.commit,
             "elsewhere": ours(setting.elsewhere),
             "attempt": setting.attempt,
         }
@@ -237,7 +237,7 @@ class _Page:
         )
 
     def _groups(self, names: int) -> dict[str, Any] | None:
-        figures = list(self._facts.groups)
+        figures = self._group_figures
         if not figures or not names:
             return None
         kinds = dict.fromkeys(figure.by for figure in figures)
@@ -260,9 +260,11 @@ class _Page:
         facts = self._facts
         said = [ours(f"rollout-compare {VERSION}")]
         for side, digest in zip(facts.inputs, facts.digests, strict=True):
-            path = code(side.path) + ours(f" and {side.more} more" if side.more else "")
+            path = code(shortened(side.path, NAME_LIMIT)) + ours(f" and {side.more} more" if side.more else "")
             rows = ours(f" {counted(side.rows, 'row')} ")
             said.append(ours(f"{side.name} ") + path + rows + code(digest[:_DIGEST_LENGTH]))
+        if self._fixed["commit"]:
+            said.append(ours("commit ") + code(self._fixed["commit"]))
         if self._fixed["attempt"] is not None:
             said.append(ours(f"attempt {self._fixed['attempt']}"))
         if facts.redacted:
@@ -279,17 +281,13 @@ def _number(number: int) -> Markup:
     return ours(f"{number:,}")
 
 
-def _reference(text: str) -> Markup:
-    return ours(" · ") + code(text, in_table=True) if text else ours("")
-
-
 def _figure(figure: Figure) -> dict[str, Markup]:
     difference = ours(figure.difference)
     return {
         "name": ours(figure.name[:1].upper() + figure.name[1:]),
         "old": ours(figure.old),
         "new": ours(figure.new),
-        "difference": strong(difference) if figure.interval else difference,
+        "difference": strong(difference) if figure.is_clear else difference,
         "interval": ours(f" ({figure.interval})") if figure.interval else ours(""),
     }
 
@@ -352,12 +350,14 @@ def _more(number: int) -> Markup:
     return _number(number) if number > 0 else ours("")
 
 
-def _command(inputs: tuple[Input, Input]) -> str:
+def _command(inputs: tuple[Input, Input], options: str) -> str:
+    """How to make the same comparison by hand, as long as its paths are such as one would type."""
     old, new = inputs
-    if not old.more and not new.more:
+    if sum(len(path) for side in inputs for path in side.paths) > 2 * NAME_LIMIT:
+        return "rollout-compare OLD NEW"
+    if old.more or new.more:
+        given = [f"--{side.name} {shlex.quote(path)}" for side in inputs for path in side.paths]
+    else:
         paths = [old.path, new.path]
-        return " ".join(
-            ["rollout-compare", *(["--"] if any(p.startswith("-") for p in paths) else []), *map(shlex.quote, paths)]
-        )
-    given = [f"--{side.name} {shlex.quote(path)}" for side in inputs for path in side.paths[:3]]
-    return " ".join(["rollout-compare", *given, *(["…"] if any(len(side.paths) > 3 for side in inputs) else [])])
+        given = [*(["--"] if any(path.startswith("-") for path in paths) else []), *map(shlex.quote, paths)]
+    return " ".join(filter(None, ["rollout-compare", options, *given]))

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from rollout_compare.core.schema import Category, TaskComparison, counted
-from rollout_compare.report.facts import SIDES, Facts, Figure, Flip, Input, Signal
+from rollout_compare.report.facts import SIDES, WINS, Facts, Figure, Flip, Input, Signal
 from rollout_compare.report.untrusted import label, log_line
 
 _WIDTH = 80
+_COMMAND = re.compile(r"(^(?:\s|\x1b\[\d+m)*:|##)(:|\[)")
 _LISTED = 200
 """Longest list of masked or missing tasks; the JSON summary holds all of them."""
 _ROW = "  {:<22}{:>9}   {}"
-_WINS = {"old": "old wins", "new": "new wins"}
 _BOLD, _RED, _GREEN, _YELLOW, _DIM, _PLAIN = (f"\x1b[{code}m" for code in ("1", "31", "32", "33", "2", "0"))
 _COLOURS = {"lower": _RED, "not_comparable": _RED, "higher": _GREEN, "within_margin": _GREEN}
 
 
 def text_report(facts: Facts, *, colour: bool = False) -> Iterator[str]:
     """The lines of the report, without line ends. `colour` is for a terminal that was not told `NO_COLOR`."""
+    return map(_inert, _lines(facts, colour=colour))
+
+
+def _inert(line: str) -> str:
+    """A line that a runner of GitHub, which reads the logs of its steps, does not take for a command."""
+    return _COMMAND.sub(r"\1\\\2", line) if "::" in line or "##[" in line else line
+
+
+def _lines(facts: Facts, *, colour: bool) -> Iterator[str]:
     painted = _painted if colour else _unpainted
     yield painted(label(facts.verdict.sentence), _BOLD + _COLOURS.get(facts.verdict.kind, ""))
     yield facts.headline
@@ -146,7 +156,7 @@ def _flips(facts: Facts, category: Category, title: str, painted: _Paint) -> Ite
 
 
 def _flip(facts: Facts, flip: Flip, painted: _Paint) -> Iterator[str]:
-    said = ", ".join(filter(None, (_WINS[flip.winner], flip.repeats, flip.evidence)))
+    said = ", ".join(filter(None, (WINS[flip.winner], flip.repeats, flip.evidence)))
     change = painted(f"{flip.old} -> {flip.new}", _RED if flip.winner == "old" else _GREEN)
     yield f"- {label(flip.task)}: {change}  ({said})"
     yield from (f"  {signal.side} {_signal(signal)}" for signal in flip.signals)

@@ -10,8 +10,10 @@ _HARMFUL = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
 )
-INVISIBLE = re.compile(_HARMFUL.pattern.replace("\x00-\x1f", "\x00-\x08\x0b\x0c\x0e-\x1f"))
-"""The same but for tabs and line ends, which may part words."""
+INVISIBLE = re.compile(
+    _HARMFUL.pattern.replace("\x00-\x1f", "\x00-\x08\x0b\x0c\x0e-\x1f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef")
+)
+"""The same and what varies the look of a character, but for tabs and line ends, which may part words."""
 _TAB = "    "
 _ELLIPSIS = "…"
 

@@ -70,18 +70,22 @@ _SHAPES = (
     _word(r"(?:npm|dckr_pat|gsk|tvly-dev|hvs)[_.-][A-Za-z0-9_-]{24,}", "npm_", "dckr_pat_", "gsk_", "tvly", "hvs."),
     _token(r"pypi-[A-Za-z0-9_-]{40,}", "pypi-"),
     # JSON web tokens: a header, a payload, and a signature unless the text ends before it.
-    _word(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}", "eyJ"),
+    # It begins no second time within what could be one: else a long run of beginnings would take for ever.
+    _Shape(
+        ("eyJ",),
+        re.compile(
+            r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}"
+        ),
+    ),
     # base64 of `x-access-token:…`, as actions/checkout writes it into .git/config.
     _Shape(("eC1hY2Nlc3MtdG9rZW46",), re.compile(r"eC1hY2Nlc3MtdG9rZW46[A-Za-z0-9+/=_-]*")),
-    # The password in a URL.
-    _Shape(("://",), re.compile(r"(://[^\s/?#:@\"'<>]*:)[^\s/?#\"'<>]+@"), rf"\g<1>{REDACTED}@"),
 )
 _HEADERS = (
     _Shape(
         ("authorization",),
         re.compile(
-            r"(authorization\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?(?:basic|bearer|token|digest|negotiate)[ \t]{1,4})"
-            r"[^\s\"',;]{2,}",
+            r"(authorization\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?(?:(?:basic|bearer|token|digest|negotiate)[ \t]{1,4})?"
+            r"\\?[\"']?)(?!(?:basic|bearer|token|digest|negotiate)\b)[^\s\"',;\\\[]{8,}",
             re.IGNORECASE,
         ),
         rf"\g<1>{REDACTED}",
@@ -90,16 +94,26 @@ _HEADERS = (
     _Shape(
         ("bearer",),
         re.compile(
-            r"\b(bearer[ \t]{1,4})(?:(?=[A-Za-z]*[0-9._~+/=-])[A-Za-z0-9._~+/=-]{8,}|[A-Za-z]{20,})", re.IGNORECASE
+            r"\b(bearer[ \t]{1,4}\\?[\"']?)(?:(?=[A-Za-z]*[0-9._~+/=-])[A-Za-z0-9._~+/=-]{8,}|[A-Za-z]{20,})",
+            re.IGNORECASE,
         ),
         rf"\g<1>{REDACTED}",
     ),
 )
 """Their hints are looked for in lower case."""
+_AFTER_SCHEME = re.compile(r"(://)((?:(?!://)[^\s\"'<>])+)")
+_PORT = re.compile(r"[0-9]{1,5}(?:[/?#]|\Z)")
+_PATH = re.compile(r"[/?#]")
+_SHORTEST_USER_TOKEN = 16
+_USER_TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 _KEY_EDGE = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
 _LINE_END = re.compile(r"\\[nrt]")
 """As JSON and Python write one."""
 _KEY_BODY = re.compile(r"(?:[\s\\|>]{0,16}[A-Za-z0-9+/=]{16,})*(?:[\s\\|>]{1,16}[A-Za-z0-9+/]{1,15}={1,2})?")
+_LINE = re.compile(r"[^\n]+")
+_KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{40,}")
+_KEY_HEADER = re.compile(r"\W{0,8}[A-Z][A-Za-z-]{1,40}: [^\n]{0,200}")
+_SHORT_END = re.compile(r"[A-Za-z0-9+/]{4,}={0,2}\s*\Z")
 _KEY_PIECE = re.compile(r"[A-Za-z0-9+/=]+")
 _BETWEEN_PIECES = re.compile(r"[\s\\|>]{0,16}")
 _SHORTEST_PIECE = 16
@@ -115,6 +129,7 @@ class Redactor:
     def __init__(self, values: Iterable[str] = (), patterns: Collection[re.Pattern[str]] = ()) -> None:
         told = {part for value in values for part in _parts(value)}
         self._values = sorted(told, key=lambda value: (-len(value), value))
+        self._any_value = re.compile("|".join(map(re.escape, self._values)))
         self._patterns = tuple(patterns)
         self._seen: set[int] = set()
 
@@ -127,10 +142,15 @@ class Redactor:
     ) -> Redactor:
         """A redactor that also knows the values of variables whose names say that they are secret.
 
-        Those are `*_KEY`, `*_TOKEN`, `*_SECRET` and `*_PASSWORD`, of 8 characters or more.
+        Those are `*_KEY`, `*_TOKEN`, `*_SECRET` and `*_PASSWORD`, but not the inputs of an Action (`INPUT_*`), which
+        whoever runs it names itself.
         """
-        named = [value for name, value in environment.items() if _SECRET_NAME.search(name)]
-        return cls([*values, *(value for value in named if len(value) >= _SHORTEST_VALUE)], patterns)
+        named = [
+            value
+            for name, value in environment.items()
+            if _SECRET_NAME.search(name) and not name.upper().startswith("INPUT_")
+        ]
+        return cls([*values, *named], patterns)
 
     @property
     def count(self) -> str:
@@ -150,7 +170,7 @@ class Redactor:
     def branch(self) -> Redactor:
         """A redactor with the same rules that starts from the same count and leaves this one's alone."""
         other = Redactor((), self._patterns)
-        other._values = self._values
+        other._values, other._any_value = self._values, self._any_value
         other._seen = set(self._seen)
         return other
 
@@ -167,14 +187,12 @@ class Redactor:
         return redacted if shown == visible else shown
 
     def _redacted(self, text: str) -> str:
-        for value in self._values:
-            if value in text:
-                self._saw(value)
-                text = text.replace(value, REDACTED)
+        if any(value in text for value in self._values):
+            # What was redacted already is no text in which to look for more.
+            text = REDACTED.join([self._any_value.sub(self._replaced, piece) for piece in text.split(REDACTED)])
         if len(text) >= _SHORTEST_VALUE:
             text = self._without_shapes(text)
         for pattern in self._patterns:
-            # What was redacted already is no text for the next pattern.
             text = REDACTED.join([pattern.sub(self._replaced, piece) for piece in text.split(REDACTED)])
         return text
 
@@ -193,6 +211,8 @@ class Redactor:
         for shape in _SHAPES:
             if any(hint in text for hint in shape.hints):
                 text = shape.pattern.sub(self._replacing(shape), text)
+        if "://" in text:
+            text = _AFTER_SCHEME.sub(self._without_password, text)
         lower = text.lower()
         for shape in _HEADERS:
             if shape.hints[0] in lower:
@@ -214,6 +234,26 @@ class Redactor:
         self._saw(found[0])
         return REDACTED
 
+    def _without_password(self, found: re.Match[str]) -> str:
+        """What follows `://`, without the password of a URL, or the token that stands in place of a name."""
+        address = found[2]
+        authority = _PATH.split(address, maxsplit=1)[0]
+        user, colon, _ = authority.partition(":")
+        # A password may hold what would end the host; but a number there is a port.
+        has_password = bool(colon) and "@" not in user and _PORT.match(address, len(user) + 1) is None
+        where = address.rfind("@") if has_password else authority.rfind("@")
+        if where < 0 or (has_password and where <= len(user)):
+            return found[0]
+        name = address[:where].partition(":")[0]
+        is_token = len(name) >= _SHORTEST_USER_TOKEN and _USER_TOKEN.fullmatch(name) is not None
+        if not has_password and not is_token:
+            return found[0]
+        hidden = address[:where] if is_token else address[len(name) + 1 : where]
+        if hidden == REDACTED:
+            return found[0]
+        self._saw(hidden)
+        return found[1] + ("" if is_token else f"{name}:") + REDACTED + address[where:]
+
     def _without_keys(self, text: str) -> str:
         """The text without private keys, those too whose first or last lines are not there."""
         pieces = []
@@ -222,8 +262,7 @@ class Redactor:
             if edge.start() < done:
                 continue
             if edge[1] == "BEGIN":
-                start = edge.start()
-                end = self._key_end(text, edge.end())
+                start, end = edge.start(), _key_end(text, edge.end())
             else:
                 first = max(done, edge.start() - _LONGEST_KEY)
                 start, end = first + _key_start(text[first : edge.start()]), edge.end()
@@ -232,18 +271,26 @@ class Redactor:
             done = end
         return "".join([*pieces, text[done:]])
 
-    @staticmethod
-    def _key_end(text: str, start: int) -> int:
-        edge = _KEY_EDGE.search(text, start, start + _LONGEST_KEY)
-        if edge is not None and edge[1] == "END":
-            return edge.end()
-        end = edge.start() if edge is not None else len(text)
-        body = _KEY_BODY.match(_LINE_END.sub("  ", text[start : min(end, start + _LONGEST_KEY)]))
-        return start + (body.end() if body is not None else 0)
-
     def _saw(self, secret: str) -> None:
         if len(self._seen) < _MOST_TOLD:
             self._seen.add(hash(secret))
+
+
+def _key_end(text: str, start: int) -> int:
+    """Where a private key ends that began before `start`: at its end, or with the last line that looks like its own."""
+    edge = _KEY_EDGE.search(text, start, start + _LONGEST_KEY)
+    if edge is not None and edge[1] == "END":
+        return edge.end()
+    limit = edge.start() if edge is not None else min(len(text), start + _LONGEST_KEY)
+    # On one line, line ends may be written as in JSON; a letter of them is no part of the key.
+    body = _KEY_BODY.match(_LINE_END.sub("  ", text[start:limit]))
+    end = start + (body.end() if body is not None else 0)
+    for line in _LINE.finditer(text, text.find("\n", start, limit) + 1 or limit, limit):
+        if _KEY_LINE.search(line[0]) is not None or _KEY_HEADER.fullmatch(line[0]) is not None:
+            end = max(end, line.end())
+        elif line[0].strip():
+            break
+    return end
 
 
 def _key_start(text: str) -> int:
@@ -256,14 +303,20 @@ def _key_start(text: str) -> int:
         if not is_next or (number and len(piece[0]) < _SHORTEST_PIECE):
             break
         start = piece.start()
+    # Lines with something before it, a time perhaps, are taken as a whole.
+    lines = [line for line in _LINE.finditer(text) if line.end() < len(text)]
+    for at, line in enumerate(reversed(lines)):
+        is_short_end = at == 0 and _SHORT_END.search(line[0]) is not None
+        if _KEY_LINE.search(line[0]) is None and _KEY_HEADER.fullmatch(line[0]) is None and not is_short_end:
+            break
+        start = min(start, line.start())
     return start
 
 
 def _parts(value: str) -> list[str]:
     """What of a secret value may appear by itself: the value, and its lines when it has several; as JSON has it too."""
-    value = value.strip()
-    lines = [line.strip() for line in value.splitlines()]
-    parts = [value, *(line for line in lines if len(line) >= _SHORTEST_VALUE)] if value else []
+    lines = [line.strip() for line in (value, *value.splitlines())]
+    parts = [line for line in lines if len(line) >= _SHORTEST_VALUE]
     return [*parts, *(json.dumps(part, ensure_ascii=as_ascii)[1:-1] for part in parts for as_ascii in (True, False))]
 
 
@@ -272,5 +325,6 @@ def _may_hold(text: str) -> bool:
     return (
         "PRIVATE KEY" in text
         or any(hint in text for shape in _SHAPES for hint in shape.hints)
+        or "://" in text
         or any(shape.hints[0] in lower for shape in _HEADERS)
     )
