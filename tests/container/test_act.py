@@ -268,9 +268,6 @@ def check_whole_run(log: Log, github: GitHub, artifacts: Artifacts) -> None:
     assert "Not compared" in log.summary("unreadable")
 
 
-@pytest.mark.xfail(
-    raises=ValueError, reason="act's artifact service refuses the `mime_type` of today's official client", strict=True
-)
 def test_the_artifact_is_in_the_service_of_act(act: Act, consumer: Path, pull_request: GitHub, tmp_path: Path) -> None:
     folder = tmp_path / "stored"
     with socket.create_server(("127.0.0.1", 0)) as free:

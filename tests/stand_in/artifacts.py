@@ -35,14 +35,14 @@ Casing = Literal["snake", "camel"]
 _SERVICE = "/twirp/github.actions.results.api.v1.ArtifactService/"
 _IDS = {"workflow_run_backend_id": str, "workflow_job_run_backend_id": str}
 _REQUIRED = {
-    "CreateArtifact": _IDS | {"name": str, "version": int, "mime_type": str},
+    "CreateArtifact": _IDS | {"name": str, "version": int},
     "FinalizeArtifact": _IDS | {"name": str, "hash": str},
     "ListArtifacts": _IDS,
     "DeleteArtifact": _IDS | {"name": str},
     "GetSignedArtifactURL": _IDS | {"name": str},
 }
 _OPTIONAL = {
-    "CreateArtifact": {"expires_at": str},
+    "CreateArtifact": {"expires_at": str, "mime_type": str},
     "FinalizeArtifact": {"size": str},  # the official client names none of 0
     "ListArtifacts": {"name_filter": str, "id_filter": str},
 }
@@ -54,6 +54,7 @@ _STORAGE_CALLS = {
 }
 _UNKNOWN = "Unknown"
 _VERSION = 7
+_OLD_VERSION = 4
 _FIRST = 1001
 _LONGEST_BLOCK_ID = 64
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -100,6 +101,8 @@ class Artifacts:
 
     def __init__(self, *, casing: Casing = "snake") -> None:
         self.casing = casing
+        self.is_old = False
+        """Whether it breaks at what older ones do not know, as that of act does."""
         self.faults = Faults()
         self.requests: list[Request] = []
         self.violations: list[str] = []
@@ -240,7 +243,12 @@ class Artifacts:
 
     def _create(self, request: Request, asked: dict[str, Any]) -> dict[str, Any]:
         name, expires_at = asked["name"], asked.get("expires_at")
-        self._expect(asked["version"] == _VERSION, request, "not the version of the official client")
+        # The official client says the type from version 7 on; before, all was zip.
+        of_today = asked["version"] == _VERSION and "mime_type" in asked
+        of_old = asked["version"] == _OLD_VERSION and "mime_type" not in asked
+        self._expect(of_today or of_old, request, "not as any official client")
+        if self.is_old and not of_old:
+            raise RefusalError(answer(500, text=""))
         if expires_at is not None:
             self._expect(_TIME.fullmatch(expires_at) is not None, request, f"expires_at is {expires_at}")
         if not name or any(character in name for character in FORBIDDEN):
@@ -248,7 +256,7 @@ class Artifacts:
         if any(each.name == name for each in self.artifacts):
             raise RefusalError(name_taken())
         job = asked["workflow_job_run_backend_id"]
-        artifact = Artifact(next(self._numbers), name, job, asked["mime_type"], expires_at)
+        artifact = Artifact(next(self._numbers), name, job, asked.get("mime_type", "application/zip"), expires_at)
         self.artifacts.append(artifact)
         return {"ok": True, "signed_upload_url": self._address(artifact, "rcw")}
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _SERVICE = "twirp/github.actions.results.api.v1.ArtifactService"
 _SCOPE = "Actions.Results"
 _VERSION = 7
+_OLDER_VERSION = 4
+_ZIP = "application/zip"
+_BROKEN = "answered 500"
 _BLOCK = 8 << 20
 _STORAGE_VERSION = "2026-04-06"
 _TRIES = 5
@@ -104,6 +107,7 @@ class Service:
         self._clock = clock
         self._user_agent = user_agent
         self._deadline = clock.now() + _PATIENCE
+        self._is_old = False
         self._longest_retention = _days(environment.get("GITHUB_RETENTION_DAYS", "")) or _LONGEST_RETENTION
         run = environment.get("GITHUB_RUN_ID", "")
         server = environment.get("GITHUB_SERVER_URL", "").rstrip("/")
@@ -114,6 +118,9 @@ class Service:
 
         Raises NameTakenError when another job has one of that name, ArtifactError for everything else.
         """
+        if self._is_old and mime_type != _ZIP:
+            message = "the service is an older one that takes zip files only"
+            raise ArtifactError(message)
         asked: dict[str, Any] = {"name": name}
         expires = self._expiry(retention_days)
         if expires is not None:
@@ -139,8 +146,10 @@ class Service:
         return Uploaded(name, number, digest, f"{self._page}/{number}")
 
     def _create(self, asked: Mapping[str, Any]) -> Any:
+        """Create an artifact. A service that fails may be an older one, which does not know of types."""
+        older = {name: value for name, value in asked.items() if name != "mime_type"} | {"version": _OLDER_VERSION}
         try:
-            return self._call("CreateArtifact", asked)
+            return self._call("CreateArtifact", asked, older if asked["mime_type"] == _ZIP else None)
         except _ConflictError as fault:
             raise NameTakenError(str(fault)) from None
 
@@ -161,19 +170,17 @@ class Service:
                 return True
         return False
 
-    def _call(self, method: str, asked: Mapping[str, Any]) -> Any:
-        """One call of the service, tried again while that may help."""
-        body = {
-            "workflow_run_backend_id": self._backend.run,
-            "workflow_job_run_backend_id": self._backend.job,
-            **asked,
-        }
+    def _call(self, method: str, asked: Mapping[str, Any], otherwise: Mapping[str, Any] | None = None) -> Any:
+        """One call of the service, tried again while that may help; in another form, if given, when it breaks."""
+        ids = {"workflow_run_backend_id": self._backend.run, "workflow_job_run_backend_id": self._backend.job}
+        bodies = [json.dumps({**ids, **form}).encode() for form in (asked, otherwise) if form is not None]
         headers = {
             "content-type": "application/json",
             "accept": "application/json",
             "authorization": f"Bearer {self._token}",
         }
-        answer = self._tried("POST", f"{self._origin}/{_SERVICE}/{method}", json.dumps(body).encode(), headers)
+        answer, number = self._tried("POST", f"{self._origin}/{_SERVICE}/{method}", bodies, headers)
+        self._is_old = self._is_old or number > 0
         try:
             return json.loads(answer.content)
         except (ValueError, RecursionError):
@@ -193,18 +200,23 @@ class Service:
             blocks.append(base64.b64encode(f"rollout-compare-{number:08d}".encode()).decode())
             headers = storage | {"content-type": "application/octet-stream"}
             quoted = blocks[-1].replace("+", "%2B").replace("/", "%2F").replace("=", "%3D")
-            self._tried("PUT", f"{address}{separator}comp=block&blockid={quoted}", block, headers)
+            self._tried("PUT", f"{address}{separator}comp=block&blockid={quoted}", [block], headers)
         latest = "".join(f"<Latest>{escaped(block)}</Latest>" for block in blocks)
         document = f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?><BlockList>{latest}</BlockList>'
         headers = storage | {"content-type": "application/xml", "x-ms-blob-content-type": mime_type}
-        self._tried("PUT", f"{address}{separator}comp=blocklist", document.encode(), headers)
+        self._tried("PUT", f"{address}{separator}comp=blocklist", [document.encode()], headers)
         return size, f"sha256:{digest.hexdigest()}"
 
-    def _tried(self, method: str, url: str, body: bytes, headers: Mapping[str, str]) -> requests.Response:
+    def _tried(
+        self, method: str, url: str, bodies: Sequence[bytes], headers: Mapping[str, str]
+    ) -> tuple[requests.Response, int]:
+        """The answer, and to which of the bodies: the last one is for a service that breaks at the first."""
+        number, why = 0, ""
         for tries in range(1, _TRIES + 1):
-            answer, why = self._once(method, url, body, headers)
+            number = len(bodies) - 1 if why == _BROKEN and not number else 0
+            answer, why = self._once(method, url, bodies[number], headers)
             if answer is not None:
-                return answer
+                return answer, number
             wait = float(2 ** (tries - 1))
             if tries == _TRIES or self._clock.now() + wait >= self._deadline:
                 message = f"the artifact service {why}" + (f", {tries} times" if tries > 1 else "")

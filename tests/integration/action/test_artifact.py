@@ -154,6 +154,26 @@ def test_without_the_service_the_step_is_green_and_says_what_to_do(
     assert "actions/upload-artifact" in warning
 
 
+def test_an_older_service_gets_the_zip_as_the_older_client_sends_it(
+    step: Stage, pull_request: GitHub, artifacts: Artifacts
+) -> None:
+    artifacts.is_old = True
+    artifacts.violations = []
+    done = step(pull_request, upload_artifact="true")
+    assert (done.status, sorted(artifacts.finished), done.clock.slept) == (0, [NAME], [1.0])
+    [warning] = done.warnings
+    assert "older" in warning
+    assert done.outputs["artifact-url"] in pull_request.state.bodies()[0]
+
+
+def test_a_service_that_breaks_for_a_moment_is_asked_again(
+    step: Stage, pull_request: GitHub, artifacts: Artifacts
+) -> None:
+    artifacts.fault("CreateArtifact", unavailable(), times=2)
+    done = step(pull_request, upload_artifact="true")
+    assert (done.warnings, sorted(artifacts.finished)) == ([], [NAME, f"{NAME}.html"])
+
+
 def test_an_unreadable_input_uploads_nothing(step: Stage, pull_request: GitHub, artifacts: Artifacts) -> None:
     done = step(pull_request, upload_artifact="true", old="nowhere.jsonl")
     assert (done.status, artifacts.requests) == (1, [])
