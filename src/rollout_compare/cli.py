@@ -34,6 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     raises SystemExit(2), as argparse does.
     """
     parser = _parser()
+    for argument in sys.argv[1:] if argv is None else argv:
+        if argument.startswith("--") and argument.endswith("=--"):
+            # Older versions of argparse make an empty list of that value.
+            parser.error(f"argument {argument[:-3]}: expected one argument")
     arguments = parser.parse_args(argv)
     # Imported only now: --version and --help start at once.
     from rollout_compare.command import run
@@ -53,7 +57,7 @@ class _Parser(argparse.ArgumentParser):
 
         from rollout_compare.report.untrusted import Redactor, label
 
-        super().error(label(Redactor.of_environment(os.environ)(message)))
+        super().error(label(Redactor.of_environment(os.environ)(message)).replace("##[", "##\\["))
 
 
 class _Version(argparse.Action):

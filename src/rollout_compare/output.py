@@ -24,7 +24,8 @@ _TASK_BYTES = 100
 
 def error_line(message: str) -> str:
     """A message as the one line that is printed for an error, in bytes no longer than 499."""
-    return fitted(f"error: {message}", _ERROR_BYTES)
+    # A runner of GitHub takes `##[` for the start of a command, anywhere in a line.
+    return fitted(f"error: {message}".replace("##[", "##\\["), _ERROR_BYTES)
 
 
 def described(fault: CompareInputError, redact: Redaction) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,7 +12,7 @@ from rollout_compare.core.inputs import find_shards
 from rollout_compare.core.lines import Progress
 from rollout_compare.core.load import load_side
 from rollout_compare.core.verifier_output import DEFAULT_TAIL, LONGEST_TAIL, LogSearch, VerifierOutputs
-from rollout_compare.report.facts import Facts
+from rollout_compare.report.facts import Facts, option_text
 from rollout_compare.report.json_summary import json_summary
 from rollout_compare.report.text import text_report
 from rollout_compare.report.untrusted import Redactor
@@ -48,16 +47,15 @@ class Request:
             ("--key", [both]),
             ("--old-key", [None if both else self.old_key]),
             ("--new-key", [None if both else self.new_key]),
-            ("--margin", [None if self.margin is None else f"{self.margin:g}"]),
+            ("--margin", [None if self.margin is None else repr(self.margin)]),
             ("--count-as-zero", self.count_as_zero),
             ("--logs-root", self.logs_roots),
             ("--old-logs-root", self.old_logs_roots),
             ("--new-logs-root", self.new_logs_roots),
             ("--verifier-field", self.verifier_fields),
         )
-        return " ".join(
-            f"{name} {shlex.quote(value)}" for name, values in named for value in values if value is not None
-        )
+        given = [(name, value) for name, values in named for value in values if value is not None]
+        return " ".join(option_text(name, value) for name, value in given)
 
     def input_files(self) -> list[str]:
         """Every file that will be read, sidecars included. Raises CompareInputError when there is none."""

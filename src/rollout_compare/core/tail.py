@@ -88,8 +88,11 @@ def _drawn_last(text: str, lines: int) -> tuple[list[str], bool]:
         # What overwrote the first line is there as a whole.
         return drawn, not drawn[0].startswith(_CONTROL.split(text, maxsplit=1)[0])
     # Returns and colours only, as nearly always: no line has to do with another.
-    last = text.replace("\r\n", "\n").rstrip("\n").rsplit("\n", lines)
-    return [_after_return(line) for line in last], len(last) > lines or "\r" in last[0]
+    split = text.replace("\r\n", "\n").split("\n")
+    while split and not _after_return(split[-1]):
+        split.pop()
+    last = split[-lines:]
+    return [_after_return(line) for line in last], len(split) > lines or "\r" in "".join(last[:1])
 
 
 def _after_return(line: str) -> str:

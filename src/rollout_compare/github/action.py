@@ -29,7 +29,7 @@ from rollout_compare.output import OutputError, described, whole_file
 from rollout_compare.report.budget import Limit
 from rollout_compare.report.markdown import COMMENT, JOB_SUMMARY, Link, Setting, markdown_report, unreadable_report
 from rollout_compare.report.template import Template, TemplateError, own_template
-from rollout_compare.report.untrusted import Redactor
+from rollout_compare.report.untrusted import Redactor, label
 from rollout_compare.reports import Reports, Request
 from rollout_compare.version import VERSION
 
@@ -131,7 +131,7 @@ class _Step:
         uploads = self._upload(folder)
         setting = uploads.linked(setting)
         stamped = replace(setting, run_line=stamp.text())
-        if not uploads.whole and self._settings.job_summary:
+        if not uploads.whole and self._settings.job_summary and self._files.room_for_summary():
             stamped = replace(stamped, elsewhere="the job summary")
         posted = self._comment(
             lambda size: self._markdown(reports, COMMENT._replace(size=size), stamped),
@@ -139,7 +139,7 @@ class _Step:
             create=self._settings.comment == "always" or changed,
         )
         self._summarize(lambda limit: self._markdown(reports, limit, setting))
-        self._commands.notice(str(reports.comparison.verdict.sentence))
+        self._commands.notice(label(reports.comparison.verdict.sentence))
         outputs = self._outputs(reports, changed=changed, folder=folder, posted=posted) | uploads.outputs()
         self._files.set_outputs((name, outputs.get(name, "")) for name in OUTPUTS)
         return _REPORT
@@ -304,7 +304,7 @@ class _Step:
         difference = comparison.assessment.statistics.mean_difference
         values = dict(count_outputs(comparison.counts)) | {
             "verdict": comparison.verdict.kind,
-            "verdict-sentence": str(comparison.verdict.sentence),
+            "verdict-sentence": label(comparison.verdict.sentence),
             "changed": "true" if changed else "false",
             "mean-difference": "" if difference is None else repr(difference),
             "report-dir": folder or "",

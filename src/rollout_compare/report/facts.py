@@ -7,6 +7,7 @@ All text here is redacted and of bounded length, but not yet harmless: whoever s
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -211,7 +212,7 @@ class Facts:
                     *means,
                     difference,
                     spread(found.interval),
-                    _is_clear(found.interval),
+                    difference != "0" and _is_clear(found.interval),
                 )
             )
         if found.solved is not None and found.n:
@@ -426,6 +427,11 @@ def whole(number: int) -> str:
 def spread(interval: Interval | None) -> str:
     """A confidence interval in words; empty when there is none."""
     return "" if interval is None else f"95% CI {signed(interval.low)} to {signed(interval.high)}"
+
+
+def option_text(name: str, value: str) -> str:
+    """An option as one types it into a shell; a value that looks like an option is tied to it."""
+    return f"{name}{'=' if value.startswith('-') else ' '}{shlex.quote(value)}"
 
 
 def joined_by(join_key: str, prefix: str | None) -> tuple[str, str | None]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rollout_compare.core.cut import shortened
 from rollout_compare.core.schema import counted
 from rollout_compare.report.budget import Budget, Limit, Plan
-from rollout_compare.report.facts import NAME_LIMIT, Facts, Figure, Flip, Input, Listing, joined_by
+from rollout_compare.report.facts import NAME_LIMIT, Facts, Figure, Flip, Input, Listing, joined_by, option_text
 from rollout_compare.report.template import REPORT, Template, TemplateError, built_in_template
 from rollout_compare.report.untrusted.markdown import code, hidden, link, ours, prose, strong
 from rollout_compare.version import VERSION
@@ -356,7 +356,7 @@ def _command(inputs: tuple[Input, Input], options: str) -> str:
     if sum(len(path) for side in inputs for path in side.paths) > 2 * NAME_LIMIT:
         return "rollout-compare OLD NEW"
     if old.more or new.more:
-        given = [f"--{side.name} {shlex.quote(path)}" for side in inputs for path in side.paths]
+        given = [option_text(f"--{side.name}", path) for side in inputs for path in side.paths]
     else:
         paths = [old.path, new.path]
         given = [*(["--"] if any(path.startswith("-") for path in paths) else []), *map(shlex.quote, paths)]

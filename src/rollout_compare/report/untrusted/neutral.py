@@ -11,7 +11,10 @@ _HARMFUL = re.compile(
     "\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
 )
 INVISIBLE = re.compile(
-    _HARMFUL.pattern.replace("\x00-\x1f", "\x00-\x08\x0b\x0c\x0e-\x1f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef")
+    _HARMFUL.pattern.replace(
+        "\x00-\x1f",
+        "\x00-\x08\x0b\x0c\x0e-\x1f\u2800\ufe00-\ufe0f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0100-\U000e01ef",
+    )
 )
 """The same and what varies the look of a character, but for tabs and line ends, which may part words."""
 _TAB = "    "

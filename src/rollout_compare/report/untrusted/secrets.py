@@ -84,8 +84,8 @@ _HEADERS = (
     _Shape(
         ("authorization",),
         re.compile(
-            r"(authorization\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?(?:(?:basic|bearer|token|digest|negotiate)[ \t]{1,4})?"
-            r"\\?[\"']?)(?!(?:basic|bearer|token|digest|negotiate)\b)[^\s\"',;\\\[]{8,}",
+            r"(authorization\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?(?:[A-Za-z][A-Za-z0-9-]{1,20}[ \t]{1,4})?"
+            r"\\?[\"']?)[^\s\"',;\\\[]{8,}",
             re.IGNORECASE,
         ),
         rf"\g<1>{REDACTED}",
@@ -112,7 +112,9 @@ _LINE_END = re.compile(r"\\[nrt]")
 _KEY_BODY = re.compile(r"(?:[\s\\|>]{0,16}[A-Za-z0-9+/=]{16,})*(?:[\s\\|>]{1,16}[A-Za-z0-9+/]{1,15}={1,2})?")
 _LINE = re.compile(r"[^\n]+")
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{40,}")
-_KEY_HEADER = re.compile(r"\W{0,8}[A-Z][A-Za-z-]{1,40}: [^\n]{0,200}")
+_KEY_HEADER = re.compile(r".{0,60}?\b(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash|MessageID): .{0,200}")
+_NO_WORDS = re.compile(r"[\s\d|>.,:+\[\]()TZ-]*")
+"""A line that is empty but for the time before it."""
 _SHORT_END = re.compile(r"[A-Za-z0-9+/]{4,}={0,2}\s*\Z")
 _KEY_PIECE = re.compile(r"[A-Za-z0-9+/=]+")
 _BETWEEN_PIECES = re.compile(r"[\s\\|>]{0,16}")
@@ -177,7 +179,7 @@ class Redactor:
     def __call__(self, text: str) -> str:
         """The text without its secrets."""
         redacted = self._redacted(text)
-        if text.isprintable():
+        if INVISIBLE.search(text) is None:
             return redacted
         # What a terminal or a browser does not show could stand in the middle of a secret.
         visible = INVISIBLE.sub("", SEQUENCES.sub("", text))
@@ -200,7 +202,7 @@ class Redactor:
         """The same for many texts, cheaply when none of them holds a secret."""
         if not self._patterns:
             joined = "\n".join(texts)
-            is_plain = joined.replace("\n", "").isprintable()
+            is_plain = INVISIBLE.search(joined) is None
             if is_plain and not any(value in joined for value in self._values) and not _may_hold(joined):
                 return texts
         return list(map(self, texts))
@@ -237,6 +239,9 @@ class Redactor:
     def _without_password(self, found: re.Match[str]) -> str:
         """What follows `://`, without the password of a URL, or the token that stands in place of a name."""
         address = found[2]
+        if address.startswith("["):
+            # The address of a host in numbers.
+            return found[0]
         authority = _PATH.split(address, maxsplit=1)[0]
         user, colon, _ = authority.partition(":")
         # A password may hold what would end the host; but a number there is a port.
@@ -288,7 +293,7 @@ def _key_end(text: str, start: int) -> int:
     for line in _LINE.finditer(text, text.find("\n", start, limit) + 1 or limit, limit):
         if _KEY_LINE.search(line[0]) is not None or _KEY_HEADER.fullmatch(line[0]) is not None:
             end = max(end, line.end())
-        elif line[0].strip():
+        elif _NO_WORDS.fullmatch(line[0]) is None:
             break
     return end
 
@@ -308,7 +313,9 @@ def _key_start(text: str) -> int:
     for at, line in enumerate(reversed(lines)):
         is_short_end = at == 0 and _SHORT_END.search(line[0]) is not None
         if _KEY_LINE.search(line[0]) is None and _KEY_HEADER.fullmatch(line[0]) is None and not is_short_end:
-            break
+            if _NO_WORDS.fullmatch(line[0]) is None:
+                break
+            continue
         start = min(start, line.start())
     return start
 
