@@ -171,8 +171,8 @@ def write_report(folder: Path, run: Compare, said: dict[str, str], *options: str
     folder.mkdir(parents=True, exist_ok=True)
     logs = f"logs {file_name(text['logs dir'])}.txt"
     (folder / logs).write_bytes(f"first\n{text['log']}\nlast\n".encode("utf-8", "surrogatepass"))
-    # The name of a field is printable text; dots in it would part it.
-    key = "".join(character for character in text["key"].replace(".", "\u2024") if character.isprintable())
+    # The name of a field is one line; dots in it would part it.
+    key = text["key"].replace(".", "\u2024").replace("\r", "").replace("\n", "")[:50]
     names = {"flip": text["task"], "masked": text["masked task"], "missing": text["missing task"]}
 
     def row(place: str, taskset: str, reward: float | None, **more: Any) -> dict[str, Any]:

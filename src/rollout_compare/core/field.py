@@ -6,6 +6,6 @@ _DEEPEST = 50
 
 
 def is_field_name(text: str) -> bool:
-    """Whether a text is a dotted field name such as `verifier_metadata.case`."""
+    """Whether a text is a dotted field name such as `verifier_metadata.case`: any text on one line."""
     names = text.split(".")
-    return text.isprintable() and all(names) and len(names) <= _DEEPEST
+    return all(names) and len(names) <= _DEEPEST and "\n" not in text and "\r" not in text

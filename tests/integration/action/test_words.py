@@ -268,8 +268,8 @@ def test_a_key_is_taken_as_it_is_in_command_and_action(
     assert (command.status, command.json["counts"]) == (0, done.json["counts"])
 
 
-@pytest.mark.parametrize("key", ["a\nb", "a\rb", "a\u2028b", "a\x85b", "a\0b", "a\x1b[31mb", "a\u202eb"], ids=ascii)
-def test_a_key_on_several_lines_or_with_controls_is_refused_by_both(
+@pytest.mark.parametrize("key", ["a\nb", "a\rb", "a\r\nb"], ids=ascii)
+def test_a_key_on_several_lines_is_refused_by_both(
     step: Stage, github: GitHub, run: Callable[..., Run], key: str
 ) -> None:
     done = step(github, key=key)
