@@ -17,7 +17,7 @@ SHORT_WINDOW = 64 << 10
 """How much of it is looked at first."""
 
 _CUT = "…"
-_REDACTED_FIRST = 64 << 10
+_REDACTED_FIRST = 16 << 10
 """How much of the end of a text that moves is redacted before it is drawn, in characters."""
 _MOVING = "\r\x1b\x9b"
 _MORE_LINES = 100
@@ -88,7 +88,7 @@ def _drawn_last(text: str, lines: int) -> tuple[list[str], bool]:
         # What overwrote the first line is there as a whole.
         return drawn, not drawn[0].startswith(_CONTROL.split(text, maxsplit=1)[0])
     # Returns and colours only, as nearly always: no line has to do with another.
-    split = text.replace("\r\n", "\n").split("\n")
+    split = text.split("\n")
     while split and not _after_return(split[-1]):
         split.pop()
     last = split[-lines:]
@@ -97,11 +97,13 @@ def _drawn_last(text: str, lines: int) -> tuple[list[str], bool]:
 
 def _after_return(line: str) -> str:
     """The text after the last return that has text behind it."""
-    for piece in reversed(line.split("\r")):
-        shown = SEQUENCES.sub("", piece)
-        if shown:
+    end = len(line)
+    while True:
+        start = line.rfind("\r", 0, end) + 1
+        shown = SEQUENCES.sub("", line[start:end])
+        if shown or not start:
             return shown
-    return ""
+        end = start - 1
 
 
 def _drawn(text: str) -> list[str]:

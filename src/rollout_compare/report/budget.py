@@ -52,6 +52,8 @@ _NAMES = (200, 50, 10, 0)
 """How many masked and missing tasks are named: fewer when they alone take up half of the room."""
 _MOST_RENDERS = 6
 _CLOSE_ENOUGH = 0.97
+_CERTAIN = 0.9
+"""The share of an estimated size that is surely taken."""
 _FLIP_FRAME = 110
 _ROW_FRAME = 20
 """About what a flip takes besides what it says, as details and as a row."""
@@ -157,22 +159,24 @@ class Budget:
     def _estimate(self, room: int) -> None:
         """Read logs, the most important first, as long as there may be room for them at some level."""
         sizes, of = self._sizes, self._limit.of
-        taken = [0] * len(LEVELS)
-        alive = list(range(len(LEVELS)))
-        for at in self._flips:
-            flip = self._facts.flip(at)
+        for flip in map(self._facts.flip, self._flips):
             words = of(flip.task) + sum(of(signal.what) + of(signal.data) for signal in flip.signals)
             words += of(flip.old) + of(flip.new) + of(flip.evidence) + of(flip.repeats)
             sizes.rows.append(words + _ROW_FRAME)
             sizes.details.append(words + _FLIP_FRAME)
+        # More than a few logs are shown only if every flip is told at length.
+        room -= int(_CERTAIN * sum(sizes.details))
+        taken = [0] * len(LEVELS)
+        alive = list(range(len(LEVELS))) if room > 0 else []
+        for at in self._flips:
             if not alive and len(self._kept) >= KEPT_LOGS:
-                continue
+                break
             output = self._facts.output(at)
             whole = Shown(output.source, output.lines, len(output.lines or ()))
             wanted = alive or [len(LEVELS) - 1]
             # Kept no longer than it can be shown: what is kept stays within a few times the limit.
             self._kept.append(_cut(whole, LEVELS[wanted[0]]))
-            logs = [room + 1] * len(LEVELS)
+            logs = [self._limit.size] * len(LEVELS)
             for level in list(wanted):
                 cut = _cut(self._kept[-1], LEVELS[level])
                 logs[level] = of(cut.source) + (of(fence(cut.lines)) if cut.lines else 0)
