@@ -11,6 +11,7 @@ import hashlib
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
@@ -75,6 +76,11 @@ def main(
         return _MISUSED
     except MemoryError:
         commands.error("not enough memory for these inputs")
+        return _UNREADABLE
+    except Exception as fault:  # noqa: BLE001 - a traceback may hold data, which the runner would read as commands
+        place = traceback.extract_tb(fault.__traceback__)[-1]
+        where = f"{os.path.basename(place.filename)}:{place.lineno}"
+        commands.error(f"a fault of rollout-compare itself, please report it: {type(fault).__name__} at {where}")
         return _UNREADABLE
 
 

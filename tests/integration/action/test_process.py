@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from rollout_compare.github import action
 from tests.github import rendered
 from tests.integration.action.conftest import COMMENTS, REPORT_FILES, Clock, Stage, Step, pull_request_event, row
 from tests.stand_in import INSTALLATION, GitHub, hook
@@ -192,3 +193,16 @@ def test_thousands_of_flips_with_large_logs_fit_every_limit(step: Stage, pull_re
     assert len(document.all("pre")) >= 1
     assert "more in the job summary" in document.text
     assert document.text.rstrip().splitlines()[-1].startswith("rollout-compare ")
+
+
+def test_a_fault_of_our_own_is_one_error_without_its_text(
+    step: Stage, pull_request: GitHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("::error::what a row says")
+
+    monkeypatch.setattr(action, "markdown_report", fail)
+    done = step(pull_request)
+    assert done.status == 1
+    assert "KeyError at " in done.error
+    assert "what a row says" not in done.told
