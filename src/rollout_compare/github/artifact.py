@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 from xml.sax.saxutils import escape as escaped
 
-from rollout_compare.github.client import Clock
+from rollout_compare.github.client import Clock, silence_urllib3
 from rollout_compare.github.payload import at, text_at
 
 if TYPE_CHECKING:
@@ -230,9 +229,7 @@ class Service:
         """The answer; or None and why another try may help. Raises ArtifactError when none will."""
         import requests
 
-        for name in ("urllib3", "urllib3.connectionpool"):
-            # Its debug messages hold addresses.
-            logging.getLogger(name).setLevel(logging.WARNING)
+        silence_urllib3()
         # A session of its own, without .netrc: an Authorization header would be refused by the storage.
         with requests.Session() as session:
             session.auth = _no_auth

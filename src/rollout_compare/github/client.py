@@ -251,9 +251,7 @@ class Client:
         if self._requester is None:
             from rollout_compare.github.transport import requester
 
-            for name in ("urllib3", "urllib3.connectionpool"):
-                # Its debug messages hold addresses.
-                logging.getLogger(name).setLevel(logging.WARNING)
+            silence_urllib3()
             self._requester = requester(
                 self._token,
                 api_url=self._api_url,
@@ -296,6 +294,12 @@ class PassingError(ApiError):
     def __init__(self, status: int, message: str, *, maybe_done: bool, wait: float = 0.0) -> None:
         super().__init__(status, message, maybe_done)
         self.wait = wait
+
+
+def silence_urllib3() -> None:
+    """Keep addresses, which may be secret, out of logs: urllib3 tells them in debug messages."""
+    for name in ("urllib3", "urllib3.connectionpool"):
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def is_rate_limit(fault: ApiError) -> bool:

@@ -23,6 +23,8 @@ _LONGEST = {"notice": 900, "warning": 900, "error": 4_000}
 """Characters of an annotation; the runner shows 4,096 at most."""
 _MOST_OF_A_KIND = 10
 """Annotations of a kind that are shown for a step."""
+_CHECKOUTS = ("/home/runner/work", "/__w")
+"""Where GitHub's own runners have checkouts: on the machine, and in a job's container."""
 _LONGEST_OUTPUTS = 1_000_000
 
 Level = Literal["notice", "warning", "error"]
@@ -123,7 +125,7 @@ class Workspace:
         names = [f"{outside}/{outside.rpartition('/')[2]}"] if outside else []
         if repository:
             names += [f"{outside}/{repository}"] if outside else []
-            names += [f"/home/runner/work/{repository}/{repository}", f"/__w/{repository}/{repository}"]
+            names += [f"{folder}/{repository}/{repository}" for folder in _CHECKOUTS]
         given = environment.get("GITHUB_WORKSPACE", "").rstrip("/")
         self._names = [name for name in dict.fromkeys([self.root, given, "/github/workspace", *names]) if name]
 

@@ -31,6 +31,8 @@ REPORT_FILES = ("summary.json", "report.md", "report.html")
 REPORT_FOLDER = "rollout-compare-report"
 HEAD = f"{1:040x}"
 """The head of pull request 1, in the stand-in and in the event."""
+RUNNER_WORK = "/home/runner/work"
+"""Where a runner of GitHub has its checkouts."""
 MERGE_COMMIT = "e" * 40
 START = 1_767_571_200.0
 """Midnight of 5 January 2026 (UTC), an hour before the stand-in's limits are reset."""
@@ -216,7 +218,7 @@ class Stage:
             "GITHUB_SHA": MERGE_COMMIT,
             "GITHUB_STEP_SUMMARY": str(self.runner / f"summary-{self.runs}"),
             "GITHUB_WORKSPACE": "/github/workspace",
-            "RUNNER_WORKSPACE": "/home/runner/work/octo-repo",
+            "RUNNER_WORKSPACE": f"{RUNNER_WORK}/octo-repo",
         }
         given = {"old": "old.jsonl", "new": "new.jsonl", "github-token": token, "upload-artifact": "false"}
         variables |= inputs_of(given | {name.replace("_", "-"): value for name, value in inputs.items()})

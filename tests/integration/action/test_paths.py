@@ -9,10 +9,10 @@ import os
 import pytest
 from backports import zstd
 
-from tests.integration.action.conftest import Stage, row
+from tests.integration.action.conftest import RUNNER_WORK, Stage, row
 from tests.stand_in import GitHub
 
-HOST = "/home/runner/work/octo-repo/octo-repo"
+HOST = f"{RUNNER_WORK}/octo-repo/octo-repo"
 JOB_CONTAINER = "/__w/octo-repo/octo-repo"
 
 

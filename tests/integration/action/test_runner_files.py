@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.github import rendered
-from tests.integration.action.conftest import REPORT_FILES, Stage, row
+from tests.integration.action.conftest import REPORT_FILES, RUNNER_WORK, Stage, row
 from tests.stand_in import GitHub
 
 SUMMARY_LIMIT = 1_048_576
@@ -121,7 +121,7 @@ def test_files_are_named_as_seen_from_the_workspace(step: Stage, pull_request: G
         assert (step.workspace / outputs[name]).is_file()
 
 
-@pytest.mark.parametrize("folder", ["/github/workspace/out", "/home/runner/work/octo-repo/octo-repo/out", "./a/../out"])
+@pytest.mark.parametrize("folder", ["/github/workspace/out", f"{RUNNER_WORK}/octo-repo/octo-repo/out", "./a/../out"])
 def test_a_report_folder_under_another_name_of_the_workspace_is_the_same(
     step: Stage, pull_request: GitHub, folder: str
 ) -> None:
