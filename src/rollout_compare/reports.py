@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from rollout_compare.core.baseline import Baseline, NoBaseline
 from rollout_compare.core.compare import Comparison, compare
 from rollout_compare.core.identity import Names
 from rollout_compare.core.inputs import find_shards
 from rollout_compare.core.lines import Progress
 from rollout_compare.core.load import load_side
+from rollout_compare.core.one_sided import describe
 from rollout_compare.core.verifier_output import DEFAULT_TAIL, LONGEST_TAIL, LogSearch, VerifierOutputs
-from rollout_compare.report.facts import Facts, option_text
+from rollout_compare.report.by_hand import option_text
+from rollout_compare.report.facts import Facts
 from rollout_compare.report.json_summary import json_summary
 from rollout_compare.report.text import text_report
 from rollout_compare.report.untrusted import Redactor
+
+BASELINE_MAX_AGE = 7.0
 
 Form = Literal["text", "json", "markdown", "html"]
 
@@ -39,6 +44,14 @@ class Request:
     """A last folder in which logs are looked for."""
     verifier_fields: Sequence[str] = ()
     allow_absolute_logs: bool = False
+    baseline: Baseline | None = None
+    """The recorded run whose rollouts `old` names, if it does."""
+    baseline_max_age: float = BASELINE_MAX_AGE
+    """Days from which on a baseline is called stale."""
+    no_baseline: NoBaseline | None = None
+    """Why there is nothing to compare with: then `old` names nothing."""
+    unpacked: Sequence[str] = ()
+    """Folders that artifacts were unpacked into: logs are looked for there too."""
 
     def options(self) -> str:
         """The options of the command line that change what is compared, for whoever does it by hand."""
@@ -95,9 +108,15 @@ class Reports:
             )
             for paths, key in ((request.old, request.old_key), (request.new, request.new_key))
         )
-        comparison = compare(old, new, margin=request.margin, redact=redact)
+        if request.no_baseline is not None:
+            comparison = describe(new, request.no_baseline, redact=redact)
+        else:
+            comparison = compare(old, new, margin=request.margin, redact=redact)
+        if request.baseline is not None:
+            doubts = [*request.baseline.doubts(request.baseline_max_age), *comparison.warnings]
+            comparison = replace(comparison, baseline=request.baseline, warnings=doubts)
         search = LogSearch(
-            roots=request.logs_roots,
+            roots=[*request.logs_roots, *request.unpacked],
             old_roots=request.old_logs_roots,
             new_roots=request.new_logs_roots,
             working_directory=request.working_directory,

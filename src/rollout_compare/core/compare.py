@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from rollout_compare.core.assessment import Assessment, assess
+from rollout_compare.core.baseline import Baseline, NoBaseline, OneSided
 from rollout_compare.core.classify import Tasks, Tasksets
 from rollout_compare.core.cut import KEEP, Redaction, shortened
 from rollout_compare.core.errors import CompareInputError
@@ -18,7 +19,7 @@ from rollout_compare.core.side import NO_INDEX, Side
 from rollout_compare.core.trust import doubts
 from rollout_compare.core.verdict import Verdict, judge
 
-_NAME_LENGTH = 100
+NAME_LENGTH = 100
 """Longest name shown in a sentence, in characters."""
 
 
@@ -35,6 +36,11 @@ class Comparison:
     tasks: Tasks
     assessment: Assessment
     verdict: Verdict
+    baseline: Baseline | None = None
+    """The recorded run that the old side comes from, if it does."""
+    one_sided: OneSided | None = None
+    """The new side by itself, when there is nothing to compare it with: then `no_baseline` says why."""
+    no_baseline: NoBaseline | None = None
 
 
 def compare(old: Side, new: Side, *, margin: float | None = None, redact: Redaction = KEEP) -> Comparison:
@@ -68,7 +74,7 @@ def compare(old: Side, new: Side, *, margin: float | None = None, redact: Redact
     joined.match.labels = redact.all(joined.match.labels)
 
     def shown(sentence: Sentence) -> Sentence:
-        return sentence.with_data(lambda data: shortened(data, _NAME_LENGTH, redact))
+        return sentence.with_data(lambda data: shortened(data, NAME_LENGTH, redact))
 
     return Comparison(
         old,

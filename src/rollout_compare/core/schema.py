@@ -28,6 +28,8 @@ WarningCode = Literal[
     "duplicate_rollouts",
     "mixed_id_types",
     "stale_sidecar",
+    "baseline_stale",
+    "baseline_not_merge_base",
 ]
 
 TASK_KEY_CANDIDATES = (

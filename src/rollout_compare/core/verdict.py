@@ -12,7 +12,9 @@ from rollout_compare.core.schema import TASK_INDEX, Sentence, Warn, WarningCode,
 from rollout_compare.statistics.masks import Bracket
 from rollout_compare.statistics.paired import Interval
 
-VerdictKind = Literal["not_comparable", "too_little", "lower", "higher", "within_margin", "no_clear_difference"]
+VerdictKind = Literal[
+    "not_comparable", "too_little", "lower", "higher", "within_margin", "no_clear_difference", "no_baseline"
+]
 
 FEWEST_TASKS = 10
 LEAST_COVERAGE = 0.5

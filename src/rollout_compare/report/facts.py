@@ -7,13 +7,13 @@ All text here is redacted and of bounded length, but not yet harmless: whoever s
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from rollout_compare.core.assessment import Group, Secondary
+from rollout_compare.core.baseline import OneSided
 from rollout_compare.core.compare import Comparison
 from rollout_compare.core.cut import shortened
 from rollout_compare.core.schema import FLIPS, Sentence, SideName, TaskComparison, TaskSide, counted, p_text
@@ -137,6 +137,8 @@ class Input:
     shards: list[str]
     rows: int
     masked_rows: int
+    digest: str
+    """Of the rows."""
 
     @property
     def path(self) -> str:
@@ -174,7 +176,9 @@ class Facts:
     @property
     def headline(self) -> str:
         """One sentence that states the counts in words."""
-        counts = self.counts
+        counts, alone = self.counts, self.comparison.one_sided
+        if alone is not None:
+            return f"{counted(alone.tasks, 'task')} on the new side: {alone.scored:,} scored, {alone.masked:,} masked."
         flipped = f"{counts['flipped']:,} flipped"
         if counts["flipped"]:
             flipped += f" ({counts['flipped_old_win']:,} to old, {counts['flipped_new_win']:,} to new)"
@@ -186,22 +190,41 @@ class Facts:
         )
 
     @cached_property
-    def inputs(self) -> tuple[Input, Input]:
-        """Both sides, old first."""
-        return self._input("old", self.comparison.old), self._input("new", self.comparison.new)
+    def inputs(self) -> list[Input]:
+        """The sides that were read, old first."""
+        sides: list[tuple[SideName, Side]] = [("old", self.comparison.old), ("new", self.comparison.new)]
+        return [self._input(name, side) for name, side in sides[self.is_one_sided :]]
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether there is no old side."""
+        return self.comparison.one_sided is not None
+
+    @property
+    def baseline(self) -> Sentence | None:
+        """Which recorded run the old side is."""
+        baseline = self.comparison.baseline
+        return None if baseline is None else self._shown(baseline.sentence)
+
+    @property
+    def advice(self) -> Sentence | None:
+        """How to come by an old side, when there is none."""
+        absent = self.comparison.no_baseline
+        return None if absent is None else self._shown(absent.advice)
+
+    def _shown(self, sentence: Sentence) -> Sentence:
+        return sentence.with_data(lambda data: shortened(data, NAME_LIMIT, self.redact))
 
     def _input(self, name: SideName, side: Side) -> Input:
         shards = [shard.files.rollouts for shard in side.shards]
-        return Input(name, self.redact.all(side.paths), self.redact.all(shards), len(side), side.masked_rows)
-
-    @cached_property
-    def digests(self) -> tuple[str, str]:
-        """The digest of each side's rows, old first."""
-        return self.comparison.old.digest(), self.comparison.new.digest()
+        paths = self.redact.all(side.paths)
+        return Input(name, paths, self.redact.all(shards), len(side), side.masked_rows, side.digest())
 
     @property
     def figures(self) -> list[Figure]:
         """The sides in numbers, most of them over the tasks that both sides scored."""
+        if self.comparison.one_sided is not None:
+            return list(_figures_of_one(self.comparison.one_sided))
         found, figures = self.statistics, []
         if found.mean_old is not None and found.mean_new is not None and found.mean_difference is not None:
             difference = signed(found.mean_difference)
@@ -314,7 +337,7 @@ class Facts:
     def masked(self) -> list[Listing]:
         """The masked tasks by the reasons for it, the most frequent first."""
         groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
-        for task in self.comparison.tasks.of("masked"):
+        for task in self.comparison.tasks if self.is_one_sided else self.comparison.tasks.of("masked"):
             reasons: list[tuple[str, str]] = [
                 (name, side.masked)
                 for name, side in zip(SIDES, (task.old, task.new), strict=True)
@@ -322,13 +345,16 @@ class Facts:
             ]
             if len(reasons) == 2 and reasons[0][1] == reasons[1][1]:
                 reasons = [("old and new", reasons[0][1])]
-            groups.setdefault(tuple(reasons), []).append(shortened(task.task, NAME_LIMIT))
+            if reasons or not self.is_one_sided:
+                groups.setdefault(tuple(reasons), []).append(shortened(task.task, NAME_LIMIT))
         listings = [Listing(list(reasons), tasks) for reasons, tasks in groups.items()]
         return sorted(listings, key=lambda listing: (-len(listing.tasks), listing.reasons))
 
     @property
     def missing(self) -> list[Listing]:
-        """The tasks that only one side has."""
+        """The tasks that only one side has, if there are two."""
+        if self.is_one_sided:
+            return []
         only: dict[str, list[str]] = {"old only": [], "new only": []}
         for task in self.comparison.tasks.of("missing"):
             only["old only" if task.new is None else "new only"].append(shortened(task.task, NAME_LIMIT))
@@ -356,6 +382,16 @@ def _is_clear(interval: Interval | None) -> bool:
 
 def _parts(*numbers: tuple[str, int]) -> str:
     return ", ".join(f"{words} {number:,}" for words, number in numbers) if any(n for _, n in numbers) else ""
+
+
+def _figures_of_one(alone: OneSided) -> Iterator[Figure]:
+    """The new side by itself in numbers."""
+    if alone.mean_reward is not None:
+        yield Figure(f"mean reward, {counted(alone.scored, 'task')}", "", mean_text(alone.mean_reward), "")
+    if alone.solved is not None:
+        yield Figure("solved", "", f"{alone.solved:,} of {alone.scored:,}", "")
+    if alone.masked:
+        yield Figure("masked, tasks", "", f"{alone.masked:,}", "")
 
 
 def _secondary(other: Secondary) -> Figure:
@@ -427,11 +463,6 @@ def whole(number: int) -> str:
 def spread(interval: Interval | None) -> str:
     """A confidence interval in words; empty when there is none."""
     return "" if interval is None else f"95% CI {signed(interval.low)} to {signed(interval.high)}"
-
-
-def option_text(name: str, value: str) -> str:
-    """An option as one types it into a shell; a value that looks like an option is tied to it."""
-    return f"{name}{'=' if value.startswith('-') else ' '}{shlex.quote(value)}"
 
 
 def joined_by(join_key: str, prefix: str | None) -> tuple[str, str | None]:

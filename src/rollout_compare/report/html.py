@@ -36,7 +36,7 @@ from rollout_compare.report.facts import (
     rewards_text,
     told_apart,
 )
-from rollout_compare.report.untrusted import label, log_line
+from rollout_compare.report.untrusted import is_web_address, label, log_line
 from rollout_compare.version import VERSION
 
 LISTED = 100_000
@@ -123,6 +123,7 @@ class _Page:
             "script_hash": _hash(script),
             "verdict_head": verdict_head,
             "verdict_rest": verdict_rest,
+            "baseline_url": self._baseline_url(),
             "chart": self._chart(),
             "kinds": " and ".join(dict.fromkeys(group.by for group in facts.statistics.groups)),
             "groups": list(self._groups()),
@@ -141,6 +142,10 @@ class _Page:
             "data": self._data(),
             "logs": self._logs(),
         }
+
+    def _baseline_url(self) -> str:
+        baseline = self._facts.comparison.baseline
+        return baseline.run_url if baseline is not None and is_web_address(baseline.run_url) else ""
 
     def _chart(self) -> Any:
         pairs = self._tasks.paired()

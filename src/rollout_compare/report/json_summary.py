@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import msgspec
 
 from rollout_compare.core.assessment import MaskedOnly, Solved, Statistics
+from rollout_compare.core.baseline import Baseline
 from rollout_compare.core.schema import FLIPS
 from rollout_compare.core.side import Side
 from rollout_compare.report.facts import Facts
@@ -40,6 +42,8 @@ def json_summary(facts: Facts) -> Iterator[str]:
         "notes": comparison.notes,
         "warnings": comparison.warnings,
         "statistics": _statistics(facts.statistics, redact),
+        "baseline": _baseline(comparison.baseline, redact),
+        "one_sided": comparison.one_sided,
     }
     members = [f'"{name}": {_encoded(value)},\n' for name, value in head.items()]
     yield "{\n" + "".join(members) + '"tasks": ['
@@ -76,6 +80,12 @@ def _side(side: Side, redact: Redactor) -> dict[str, Any]:
             for name in ("records", "standing", "superseded", "set_aside")
         },
     }
+
+
+def _baseline(baseline: Baseline | None, redact: Redactor) -> dict[str, Any] | None:
+    if baseline is None:
+        return None
+    return {name: redact(value) if isinstance(value, str) else value for name, value in asdict(baseline).items()}
 
 
 def _named(seen: Counter[str], redact: Redactor) -> dict[str, int]:

@@ -6,7 +6,6 @@ people who write a template of their own.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rollout_compare.core.cut import shortened
 from rollout_compare.core.schema import counted
 from rollout_compare.report.budget import Budget, Limit, Plan
-from rollout_compare.report.facts import NAME_LIMIT, Facts, Figure, Flip, Input, Listing, joined_by, option_text
+from rollout_compare.report.by_hand import Download, command_line
+from rollout_compare.report.facts import NAME_LIMIT, Facts, Figure, Flip, Listing, joined_by
 from rollout_compare.report.template import REPORT, Template, TemplateError, built_in_template
 from rollout_compare.report.untrusted.markdown import code, hidden, link, ours, prose, strong
 from rollout_compare.version import VERSION
@@ -34,6 +34,7 @@ _ALERTS = {
     "within_margin": "TIP",
     "too_little": "NOTE",
     "no_clear_difference": "NOTE",
+    "no_baseline": "NOTE",
 }
 _LONGEST_OPEN_LIST = 5
 _DIGEST_LENGTH = 12
@@ -64,6 +65,8 @@ class Setting:
     elsewhere: str = "the JSON summary"
     """Where the rest is, when a list is cut."""
     attempt: int | None = None
+    downloads: tuple[Download, ...] = ()
+    """The artifacts that sides came from."""
 
     @property
     def marker(self) -> str:
@@ -133,13 +136,15 @@ class _Page:
     def _without_details(self, setting: Setting) -> dict[str, Any]:
         facts = self._facts
         counts = facts.counts
-        changed = counts["identical"] != counts["tasks"] or bool(facts.warnings)
+        changed = not facts.is_one_sided and (counts["identical"] != counts["tasks"] or bool(facts.warnings))
         return {
             "marker": setting.marker,
             "run_line": hidden(setting.run_line) if setting.run_line else "",
             "title": _title(setting),
             "alert": ours(_ALERTS[facts.verdict.kind]),
             "verdict": dict(zip(("head", "rest"), map(prose, facts.verdict_head), strict=True)),
+            "baseline": self._baseline(),
+            "advice": "" if facts.advice is None else prose(facts.advice),
             "figures": list(map(_figure, facts.figures)),
             "makers": [
                 {"name": ours(maker.name.capitalize()), "old": maker.old, "new": maker.new, "same": maker.same}
@@ -159,11 +164,18 @@ class _Page:
             ],
             "joined": self._joined(),
             "links": [link(*each) for each in setting.links],
-            "command": code(_command(facts.inputs, setting.options)),
+            "command": code(command_line(facts.inputs, setting.options, setting.downloads)),
             "commit": setting.commit,
             "elsewhere": ours(setting.elsewhere),
             "attempt": setting.attempt,
         }
+
+    def _baseline(self) -> Markup | str:
+        """Which recorded run the old side is, with a link to it."""
+        baseline, sentence = self._facts.comparison.baseline, self._facts.baseline
+        if baseline is None or sentence is None:
+            return ""
+        return ours("Baseline: ") + prose(sentence) + ours(" · ") + link("the run", baseline.run_url)
 
     def context(self, plan: Plan) -> dict[str, Any]:
         """Everything the template may print, in the detail of the plan."""
@@ -259,10 +271,10 @@ class _Page:
     def _footer(self) -> Markup:
         facts = self._facts
         said = [ours(f"rollout-compare {VERSION}")]
-        for side, digest in zip(facts.inputs, facts.digests, strict=True):
+        for side in facts.inputs:
             path = code(shortened(side.path, NAME_LIMIT)) + ours(f" and {side.more} more" if side.more else "")
             rows = ours(f" {counted(side.rows, 'row')} ")
-            said.append(ours(f"{side.name} ") + path + rows + code(digest[:_DIGEST_LENGTH]))
+            said.append(ours(f"{side.name} ") + path + rows + code(side.digest[:_DIGEST_LENGTH]))
         if self._fixed["commit"]:
             said.append(ours("commit ") + code(self._fixed["commit"]))
         if self._fixed["attempt"] is not None:
@@ -348,16 +360,3 @@ def _names(listing: Listing, shown: list[str]) -> Markup:
 
 def _more(number: int) -> Markup:
     return _number(number) if number > 0 else ours("")
-
-
-def _command(inputs: tuple[Input, Input], options: str) -> str:
-    """How to make the same comparison by hand, as long as its paths are such as one would type."""
-    old, new = inputs
-    if sum(len(path) for side in inputs for path in side.paths) > 2 * NAME_LIMIT:
-        return "rollout-compare OLD NEW"
-    if old.more or new.more:
-        given = [option_text(f"--{side.name}", path) for side in inputs for path in side.paths]
-    else:
-        paths = [old.path, new.path]
-        given = [*(["--"] if any(path.startswith("-") for path in paths) else []), *map(shlex.quote, paths)]
-    return " ".join(filter(None, ["rollout-compare", options, *given]))

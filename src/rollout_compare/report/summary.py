@@ -236,6 +236,40 @@ class TaskEntry(_Model):
     verifier_output: VerifierOutputEntry | None
 
 
+class BaselineSummary(_Model):
+    """The recorded run that the old side comes from. What is not known is null."""
+
+    artifact: str
+    """Name of the artifact with its rollouts."""
+    run_id: Count
+    run_url: str
+    branch: str | None
+    commit: str | None
+    created_at: str | None
+    """When the artifact was made."""
+    age_days: float | None
+    merge_base: str | None
+    """The commit at which the pull request's branch left the baseline's."""
+    behind: Count | None
+    """How many commits of the merge base's history `commit` lacks."""
+    ahead: Count | None
+    """How many commits `commit` has that the merge base lacks."""
+
+
+class OneSidedSummary(_Model):
+    """The new side by itself, when there is no baseline to compare it with."""
+
+    tasks: Count
+    scored: Count
+    """Tasks that count."""
+    mean_reward: float | None
+    """Over the scored tasks."""
+    solved: Count | None
+    """Scored tasks with the full reward, 1; null unless all rewards lie between 0 and 1."""
+    masked: Count
+    """Tasks that do not count."""
+
+
 class Sides(_Model):
     """Both inputs."""
 
@@ -255,6 +289,10 @@ class Summary(_Model):
     notes: list[str]
     warnings: list[WarningEntry]
     statistics: StatisticsSummary
+    baseline: BaselineSummary | None
+    """Null unless the old side was looked up among recorded runs."""
+    one_sided: OneSidedSummary | None
+    """Null unless `verdict.kind` is `no_baseline`."""
     tasks: list[TaskEntry]
     """In code-point order of their names."""
     redacted: Count

@@ -36,12 +36,14 @@ def _lines(facts: Facts, *, colour: bool) -> Iterator[str]:
     yield from _sides(facts)
     yield from _figures(facts)
     yield from _doubts(facts, painted)
-    yield ""
-    yield from _class_table(facts)
+    if not facts.is_one_sided:
+        yield ""
+        yield from _class_table(facts)
     yield from _flips(facts, "flipped", "Flips", painted)
     yield from _flips(facts, "flipped_agent_error", "Flips with agent errors", painted)
-    yield from _list(facts, "masked", "Masked", _masked)
-    yield from _list(facts, "missing", "Missing", _missing)
+    if not facts.is_one_sided:
+        yield from _list(facts, "masked", "Masked", _masked)
+        yield from _list(facts, "missing", "Missing", _missing)
     if facts.redacted:
         yield ""
         yield facts.redacted
@@ -61,6 +63,11 @@ def _unpainted(text: str, colour: str) -> str:  # noqa: ARG001 - the same shape 
 def _sides(facts: Facts) -> Iterator[str]:
     for side in facts.inputs:
         yield f"  {side.name}   {_described(side)}"
+    if facts.baseline is not None:
+        yield from _wrapped(label(f"base  {facts.baseline}"), "  ")
+    if facts.advice is not None:
+        yield from _wrapped(label(facts.advice), "  ")
+        return
     join = facts.join
     keys = [_key(join.old_key, join.old_prefix_stripped), _key(join.new_key, join.new_prefix_stripped)]
     joined = f"by {keys[0]}" if keys[0] == keys[1] else f"old by {keys[0]}, new by {keys[1]}"

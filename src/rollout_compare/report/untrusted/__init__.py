@@ -4,7 +4,7 @@ Twice over: `Redactor` takes out what must not be told, before anything is cut. 
 harmless what is left, on a terminal and everywhere else; `untrusted.markdown` does what Markdown needs besides.
 """
 
-from rollout_compare.report.untrusted.neutral import fitted, label, log_line
+from rollout_compare.report.untrusted.neutral import fitted, is_web_address, label, log_line
 from rollout_compare.report.untrusted.secrets import REDACTED, Redactor
 
-__all__ = ["REDACTED", "Redactor", "fitted", "label", "log_line"]
+__all__ = ["REDACTED", "Redactor", "fitted", "is_web_address", "label", "log_line"]

@@ -15,12 +15,11 @@ from collections.abc import Iterable
 from markupsafe import Markup
 
 from rollout_compare.core.schema import Sentence
-from rollout_compare.report.untrusted.neutral import label, log_line
+from rollout_compare.report.untrusted.neutral import is_web_address, label, log_line
 
 _TICKS = re.compile("`+")
 _ESCAPED_PIPE = re.compile(r"(\\*)\|")
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~&]")
-_HTTP = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&*+,;=%-]+")
 _OUR_COMMENT = re.compile(r"<!--(?=\s*rollout-compare)", re.IGNORECASE)
 _SHORTEST_FENCE = 3
 _EMPTY = '""'
@@ -92,7 +91,7 @@ def strong(words: Markup) -> Markup:
 
 def link(words: str, url: str) -> Markup:
     """A link with words of ours; the words alone when the address is none of http that is safe as it is."""
-    return Markup(f"[{ours(words)}]({url})") if _HTTP.fullmatch(url) else ours(words)
+    return Markup(f"[{ours(words)}]({url})") if is_web_address(url) else ours(words)
 
 
 def hidden(text: str) -> Markup:

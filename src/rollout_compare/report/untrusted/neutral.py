@@ -17,6 +17,7 @@ INVISIBLE = re.compile(
     )
 )
 """The same and what varies the look of a character, but for tabs and line ends, which may part words."""
+_HTTP = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&*+,;=%-]+")
 _TAB = "    "
 _ELLIPSIS = "…"
 
@@ -33,6 +34,11 @@ def log_line(text: str) -> str:
 
 def _escape(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode("ascii")
+
+
+def is_web_address(url: str) -> bool:
+    """Whether a text is an address of http that is safe as it is, in Markdown and in HTML."""
+    return _HTTP.fullmatch(url) is not None
 
 
 def fitted(text: str, limit: int, *, keep_end: bool = False) -> str:

@@ -126,13 +126,20 @@ class Redactor:
     """Replaces secrets by `[redacted]`, and counts how many different ones it met.
 
     `values` must not be told, whatever they look like; `patterns` are regular expressions of the user's.
+    `stand_ins` are texts that are no secrets, but mean nothing to a reader, and what is told in their place.
     """
 
-    def __init__(self, values: Iterable[str] = (), patterns: Collection[re.Pattern[str]] = ()) -> None:
+    def __init__(
+        self,
+        values: Iterable[str] = (),
+        patterns: Collection[re.Pattern[str]] = (),
+        stand_ins: Mapping[str, str] | None = None,
+    ) -> None:
         told = {part for value in values for part in _parts(value)}
         self._values = sorted(told, key=lambda value: (-len(value), value))
         self._any_value = re.compile("|".join(map(re.escape, self._values)))
         self._patterns = tuple(patterns)
+        self._stand_ins = dict(stand_ins or {})
         self._seen: set[int] = set()
 
     @classmethod
@@ -169,9 +176,9 @@ class Redactor:
         """How many different secrets were redacted so far, 100,000 standing for more."""
         return len(self._seen)
 
-    def branch(self) -> Redactor:
-        """A redactor with the same rules that starts from the same count and leaves this one's alone."""
-        other = Redactor((), self._patterns)
+    def branch(self, stand_ins: Mapping[str, str] | None = None) -> Redactor:
+        """A redactor with the same rules, or more stand-ins, that starts from the same count and leaves this one's."""
+        other = Redactor((), self._patterns, {**self._stand_ins, **(stand_ins or {})})
         other._values, other._any_value = self._values, self._any_value
         other._seen = set(self._seen)
         return other
@@ -189,6 +196,9 @@ class Redactor:
         return redacted if shown == visible else shown
 
     def _redacted(self, text: str) -> str:
+        for private, told in self._stand_ins.items():
+            if private in text:
+                text = text.replace(private, told)
         if any(value in text for value in self._values):
             # What was redacted already is no text in which to look for more.
             text = REDACTED.join([self._any_value.sub(self._replaced, piece) for piece in text.split(REDACTED)])
@@ -203,7 +213,8 @@ class Redactor:
         if not self._patterns:
             joined = "\n".join(texts)
             is_plain = INVISIBLE.search(joined) is None
-            if is_plain and not any(value in joined for value in self._values) and not _may_hold(joined):
+            told = (*self._values, *self._stand_ins)
+            if is_plain and not any(value in joined for value in told) and not _may_hold(joined):
                 return texts
         return list(map(self, texts))
 
