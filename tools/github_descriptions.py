@@ -60,6 +60,7 @@ _OPERATIONS = {
     f"{_REPOSITORY}/actions/runs": ("get",),
     f"{_REPOSITORY}/actions/runs/{{run_id}}": ("get",),
     f"{_REPOSITORY}/actions/runs/{{run_id}}/artifacts": ("get",),
+    f"{_REPOSITORY}/actions/artifacts": ("get",),
     f"{_REPOSITORY}/actions/artifacts/{{artifact_id}}": ("get",),
     f"{_REPOSITORY}/actions/artifacts/{{artifact_id}}/{{archive_format}}": ("get",),
     f"{_REPOSITORY}/actions/workflows/{{workflow_id}}/runs": ("get",),
@@ -67,11 +68,14 @@ _OPERATIONS = {
 
 # The published answers that the stand-in's answers are made from.
 _EXAMPLES = {
+    "artifact": "artifact",
+    "commit_comparison": "commit-comparison",
     "comment": "issue-comment",
     "issue": "issue",
     "pull_request": "pull-request",
     "pull_requests": "pull-request-simple-items",
     "repository": "full-repository-default-response",
+    "workflow_run": "workflow-run",
 }
 
 _FIELDS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -50,8 +50,11 @@ class Request:
     """Days from which on a baseline is called stale."""
     no_baseline: NoBaseline | None = None
     """Why there is nothing to compare with: then `old` names nothing."""
-    unpacked: Sequence[str] = ()
-    """Folders that artifacts were unpacked into: logs are looked for there too."""
+    old_unpacked: Sequence[str] = ()
+    """Folders that artifacts of the old side were unpacked into: its logs are looked for there too."""
+    new_unpacked: Sequence[str] = ()
+    bring: Callable[[str], None] | None = None
+    """Makes a log of those folders be there before it is looked at."""
 
     def options(self) -> str:
         """The options of the command line that change what is compared, for whoever does it by hand."""
@@ -116,15 +119,16 @@ class Reports:
             doubts = [*request.baseline.doubts(request.baseline_max_age), *comparison.warnings]
             comparison = replace(comparison, baseline=request.baseline, warnings=doubts)
         search = LogSearch(
-            roots=[*request.logs_roots, *request.unpacked],
-            old_roots=request.old_logs_roots,
-            new_roots=request.new_logs_roots,
+            roots=request.logs_roots,
+            old_roots=[*request.old_logs_roots, *request.old_unpacked],
+            new_roots=[*request.new_logs_roots, *request.new_unpacked],
             working_directory=request.working_directory,
             fields=request.verifier_fields,
             tail=request.tail,
             longest=LONGEST_TAIL if with_html and request.tail else 0,
             allow_absolute=request.allow_absolute_logs,
             redact=redact,
+            bring=request.bring,
         )
         files = [path for side in (old, new) for shard in side.shards for path in shard.files.all()]
         return cls(comparison, VerifierOutputs.of_comparison(comparison, search), redact, request, files)

@@ -3,6 +3,7 @@
 from tests.stand_in.faults import (
     answer,
     bad_gateway,
+    cut,
     drop,
     hang,
     hook,
@@ -23,6 +24,7 @@ __all__ = [
     "Token",
     "answer",
     "bad_gateway",
+    "cut",
     "drop",
     "hang",
     "hook",

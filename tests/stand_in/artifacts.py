@@ -27,6 +27,8 @@ RUN = "ce7f54c7-61c7-4aae-887f-30da475f5f1a"
 JOB = "ca395085-040a-526b-2ce8-bdc85f692774"
 """The job that the token of `Artifacts.environment` belongs to."""
 OTHER_JOB = "5e6a5d2d-9a58-5b1c-8ac8-3c1f3a4f7e10"
+EARLIER_ATTEMPT = "0b1f3c55-2f4e-4a31-9a44-6f0c8a1d2e77"
+"""What the service calls the run's attempt before this one; its artifacts are listed too."""
 FORBIDDEN = '":<>|*?\r\n\\/'
 """The characters that the official client allows in no name."""
 
@@ -77,6 +79,7 @@ class Artifact:
     """Of the blocks that the content is made of."""
     content: bytes | None = None
     content_type: str = ""
+    run: str = RUN
 
     @property
     def signature(self) -> str:
@@ -135,10 +138,11 @@ class Artifacts:
 
     @property
     def secrets(self) -> list[str]:
-        """What nobody may get to see of the token and of the first address."""
-        signature = Artifact(_FIRST, "", "", "").signature
+        """What nobody may get to see of the token, of the first address and of those of what is there."""
         _, claims, mark = self.token.split(".")
-        return [claims[:40], mark, signature, urllib.parse.quote(signature, "")]
+        signed = {each.number: each for each in (Artifact(_FIRST, "", "", ""), *self.artifacts)}
+        signatures = [each.signature for each in signed.values()]
+        return [claims[:40], mark, *signatures, *(urllib.parse.quote(each, "") for each in signatures)]
 
     def fault(self, call: str, outcome: Outcome, *, nth: int = 1, times: int | None = 1) -> None:
         """Let this happen to the nth call of that name (`*`: of any), and to the next ones up to `times`."""
@@ -158,12 +162,23 @@ class Artifacts:
         """The finalized artifacts by name."""
         return {each.name: each for each in self.artifacts if each.digest is not None}
 
-    def add(self, name: str, *, job: str = JOB, content: bytes = b"older", finished: bool = True) -> Artifact:
-        """Put an artifact there."""
-        digest = f"sha256:{hashlib.sha256(content).hexdigest()}" if finished else None
-        artifact = Artifact(next(self._numbers), name, job, "application/zip", digest=digest)
+    def add(
+        self,
+        name: str,
+        *,
+        job: str = JOB,
+        run: str = RUN,
+        content: bytes = b"older",
+        finished: bool = True,
+        digest: str = "",
+        mime_type: str = "application/zip",
+    ) -> Artifact:
+        """Put an artifact there, which other jobs, or the same one in an earlier attempt, may have as well."""
+        digest = digest or f"sha256:{hashlib.sha256(content).hexdigest()}"
+        artifact = Artifact(next(self._numbers), name, job, mime_type, run=run)
         if finished:
-            artifact.content, artifact.sizes = content, [len(content)]
+            artifact.digest, artifact.content, artifact.sizes = digest, content, [len(content)]
+            artifact.content_type = mime_type
         self.artifacts.append(artifact)
         return artifact
 
@@ -188,6 +203,9 @@ class Artifacts:
             if outcome.call is not None:
                 outcome.call(self, request)
         fault = next((outcome for outcome in outcomes if outcome.call is None), None)
+        kept = None
+        if fault is not None and fault.action == "cut":
+            kept, fault = fault.kept, None
         if fault is None:
             fault = self._done(request)
         elif fault.stores:
@@ -195,7 +213,7 @@ class Artifacts:
         if fault.action != "answer":
             return Silence(fault.seconds)
         request.status = fault.status
-        return Reply(fault.status, {"content-type": "application/json"} | fault.headers, fault.content)
+        return Reply(fault.status, {"content-type": "application/json"} | fault.headers, fault.content, kept)
 
     def _done(self, request: Request) -> Outcome:
         """Do what is asked for, and tell the answer."""
@@ -230,7 +248,8 @@ class Artifacts:
             if type(asked.get(name)) is not (required | optional).get(name):
                 self._expect(False, request, f"{name} is {asked.get(name)!r}")
                 raise RefusalError(service_error(400, "malformed", "the json request could not be decoded"))
-        if asked["workflow_run_backend_id"] != RUN:
+        known = {RUN} | ({each.run for each in self.artifacts} if request.path == "GetSignedArtifactURL" else set())
+        if asked["workflow_run_backend_id"] not in known:
             raise RefusalError(service_error(403, "permission_denied", "not this run"))
         methods = {
             "CreateArtifact": self._create,
@@ -276,7 +295,7 @@ class Artifacts:
         wanted = asked.get("name_filter"), asked.get("id_filter")
         found = [
             {
-                "workflow_run_backend_id": RUN,
+                "workflow_run_backend_id": each.run,
                 "workflow_job_run_backend_id": each.job,
                 "database_id": str(each.number),
                 "name": each.name,
@@ -284,7 +303,8 @@ class Artifacts:
                 "created_at": _CREATED,
                 "digest": each.digest,
             }
-            for each in self.finished.values()
+            for each in self.artifacts
+            if each.digest is not None
             if wanted[0] in (None, each.name) and wanted[1] in (None, str(each.number))
         ]
         return {"artifacts": found}
@@ -295,7 +315,11 @@ class Artifacts:
         return {"ok": True, "artifact_id": str(artifact.number)}
 
     def _sign(self, _: Request, asked: dict[str, Any]) -> dict[str, Any]:
-        return {"signed_url": self._address(self._named(asked["name"]), "r")}
+        wanted = asked["workflow_run_backend_id"], asked["workflow_job_run_backend_id"], asked["name"]
+        for artifact in reversed(self.artifacts):
+            if (artifact.run, artifact.job, artifact.name) == wanted and artifact.digest is not None:
+                return {"signed_url": self._address(artifact, "r")}
+        raise RefusalError(service_error(404, "not_found", "artifact not found"))
 
     def _named(self, name: str) -> Artifact:
         for artifact in self.artifacts:

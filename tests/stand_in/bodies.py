@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import urllib.parse
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 from tests.stand_in.descriptions import example
-from tests.stand_in.state import Comment, Issue, PullRequest, Repository
+from tests.stand_in.runs import EXPIRY, StoredArtifact, WorkflowRun
+from tests.stand_in.state import Comment, Issue, PullRequest, Repository, State
 
 _EXAMPLE_REPOSITORY = "octocat/Hello-World"
 _EXAMPLE_NUMBER = "1347"
@@ -27,6 +29,7 @@ class Bodies:
             body.pop(name, None)
         self._name(body, repository.full_name)
         facts = {"id": repository.id, "private": repository.private, "archived": repository.archived}
+        facts["default_branch"] = repository.default_branch
         return body | facts | {"language": "Python", "fork": False}
 
     def comment(self, comment: Comment, issue: Issue) -> dict[str, Any]:
@@ -76,6 +79,84 @@ class Bodies:
         [listed] = json.loads(example("pull_requests"))
         body = self._filled(json.dumps(listed), repository.full_name, pull_request.number)
         return self._pull_request(body, pull_request, repository)
+
+    def run(self, run: WorkflowRun, repository: Repository, state: State) -> dict[str, Any]:
+        text = example("workflow_run")
+        example_run = json.loads(text)
+        text = text.replace(example_run["repository"]["full_name"], repository.full_name)
+        text = text.replace(f"/runs/{example_run['id']}", f"/runs/{run.id}")
+        text = text.replace(f"/workflows/{example_run['workflow_id']}", f"/workflows/{run.workflow_id}")
+        body = self._filled(text.replace(example_run["head_sha"], run.head_sha))
+        own = json.dumps(body["repository"])
+        head = None
+        if run.head_repository is not None:
+            head = json.loads(own.replace(repository.full_name, run.head_repository))
+            self._name(head, run.head_repository)
+            head |= {"id": state.id_of(run.head_repository), "fork": run.head_repository != repository.full_name}
+        self._name(body["repository"], repository.full_name)
+        body["repository"] |= {"id": repository.id, "private": repository.private}
+        return body | {
+            "id": run.id,
+            "name": run.path.rpartition("/")[2],
+            "path": run.path,
+            "workflow_id": run.workflow_id,
+            "event": run.event,
+            "status": run.status,
+            "conclusion": run.conclusion,
+            "head_branch": run.head_branch,
+            "head_repository": head,
+            "run_attempt": run.attempt,
+            "run_number": run.id,
+            "created_at": run.created,
+            "run_started_at": run.updated,
+            "updated_at": run.updated,
+            "referenced_workflows": [],
+            "previous_attempt_url": f"{body['url']}/attempts/{run.attempt - 1}" if run.attempt > 1 else None,
+        }
+
+    def artifact(self, artifact: StoredArtifact, repository: Repository, state: State) -> dict[str, Any]:
+        text = example("artifact").replace("octo-org/octo-docs", repository.full_name)
+        body = self._filled(text.replace("/artifacts/11", f"/artifacts/{artifact.id}"))
+        run = artifact.run
+        head = run.head_repository
+        facts = {
+            "id": artifact.id,
+            "name": artifact.name,
+            "size_in_bytes": artifact.size,
+            "expired": artifact.expired,
+            "created_at": artifact.created,
+            "updated_at": artifact.created,
+            "expires_at": artifact.created if artifact.expired else EXPIRY,
+            "digest": artifact.digest,
+        }
+        body["workflow_run"] |= {
+            "id": run.id,
+            "repository_id": repository.id,
+            "head_repository_id": repository.id if head is None else state.id_of(head),
+            "head_branch": run.head_branch,
+            "head_sha": run.head_sha,
+        }
+        return body | facts
+
+    def comparison(
+        self, repository: Repository, range_of: str, base: tuple[str, str], commits: Sequence[str]
+    ) -> dict[str, Any]:
+        """A comparison without its numbers; `base` is the commit compared with, and the merge base."""
+        text = example("commit_comparison").replace("master...topic", urllib.parse.quote(range_of, safe="/:.~"))
+        body = self._filled(text, repository.full_name)
+        commit = json.dumps(body["base_commit"])
+
+        def at(sha: str) -> dict[str, Any]:
+            filled: dict[str, Any] = json.loads(commit.replace(body["base_commit"]["sha"], sha))
+            parents = [{"sha": each, "url": filled["url"].replace(sha, each)} for each in repository.parents[sha]]
+            return filled | {"parents": parents}
+
+        base_commit, merge_base = map(at, base)
+        return body | {
+            "base_commit": base_commit,
+            "merge_base_commit": merge_base,
+            "commits": [at(sha) for sha in commits],
+        }
 
     def user(self, login: str, kind: str = "User") -> dict[str, Any]:
         text = json.dumps(json.loads(example("comment"))["user"])

@@ -37,6 +37,8 @@ class Reply:
     status: int
     headers: dict[str, str]
     content: bytes
+    kept: int | None = None
+    """Bytes of the content after which the connection is closed; None: all are sent."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +136,10 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.status != http.HTTPStatus.NO_CONTENT:
             self.send_header("content-length", str(len(reply.content)))
         self.end_headers()
-        self.wfile.write(reply.content)
+        self.wfile.write(reply.content[: reply.kept])
         self.wfile.flush()
+        if reply.kept is not None:
+            self._hang_up(0)
 
     def _hang_up(self, seconds: float) -> None:
         self.close_connection = True

@@ -28,6 +28,7 @@ class Outcome:
     headers: dict[str, str] = field(default_factory=dict)
     stores: bool = False
     seconds: float = 0
+    kept: int = 0
     call: Hook | None = None
 
 
@@ -52,6 +53,11 @@ def drop(*, stores: bool = False) -> Outcome:
 def hang(seconds: float = 10, *, stores: bool = False) -> Outcome:
     """Answer nothing until the client gives up, or for as long as this."""
     return Outcome("hang", seconds=seconds, stores=stores)
+
+
+def cut(kept: int) -> Outcome:
+    """Answer as usual, but close the connection after so many bytes of the body."""
+    return Outcome("cut", kept=kept)
 
 
 def hook(call: Hook) -> Outcome:

@@ -2,62 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import re
 import urllib.parse
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
 
+from tests.stand_in.answers import DOCUMENTATION, NOT_FOUND, Answer, Call, Refusal, page_of, refused
 from tests.stand_in.bodies import Bodies
+from tests.stand_in.comparison import Comparisons
 from tests.stand_in.state import Comment, Issue, PullRequest, Repository, State, Token
+from tests.stand_in.workflows import Workflows
 
 LONGEST_BODY = 65_536
-_DOCUMENTATION = "https://docs.github.com/rest"
-_COMMENTS = f"{_DOCUMENTATION}/issues/comments"
-
-
-@dataclass
-class Call:
-    """One request as the operations see it; the path is that below /repos/{owner}/{repo}."""
-
-    method: str
-    path: str
-    query: dict[str, list[str]]
-    json: Any
-    token: Token | None
-
-    def parameter(self, name: str, default: str = "") -> str:
-        return self.query.get(name, [default])[-1]
-
-
-@dataclass
-class Answer:
-    status: int
-    body: Any = None
-    headers: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def content(self) -> bytes:
-        return b"" if self.status == 204 else json.dumps(self.body).encode()
-
-
-class Refusal(Exception):  # noqa: N818 - an answer, which the server gives in place of another
-    """An answer that ends the operation."""
-
-    def __init__(self, status: int, message: str, documentation: str = _DOCUMENTATION, **more: Any) -> None:
-        super().__init__(message)
-        body = {"message": message, **more, "documentation_url": documentation, "status": str(status)}
-        self.answer = Answer(status, body)
-
-
-_NOT_FOUND = Refusal(404, "Not Found")
+_COMMENTS = f"{DOCUMENTATION}/issues/comments"
+_WRITE = "issues=write; pull_requests=write"
 
 
 class Rest:
     """Answers REST requests as GitHub does."""
 
-    def __init__(self, state: State, bodies: Bodies) -> None:
+    def __init__(self, state: State, bodies: Bodies, storage_url: str) -> None:
         self._state = state
         self._bodies = bodies
         self._routes: list[tuple[str, re.Pattern[str], Callable[..., Answer]]] = [
@@ -71,6 +34,8 @@ class Rest:
             ("GET", re.compile(r"/pulls"), self._pull_requests),
             ("GET", re.compile(r"/pulls/(\d+)"), self._pull_request),
             ("GET", re.compile(r"/commits/(\w+)/pulls"), self._pull_requests_of_commit),
+            *Comparisons(bodies).routes,
+            *Workflows(state, bodies, storage_url).routes,
         ]
 
     def answer(self, full_name: str, call: Call) -> Answer:
@@ -83,7 +48,7 @@ class Rest:
                 match = pattern.fullmatch(call.path)
                 if match and method == call.method:
                     return operation(repository, call, *map(_number, match.groups()))
-            raise _NOT_FOUND
+            raise NOT_FOUND
         except Refusal as refusal:
             return refusal.answer
 
@@ -94,15 +59,16 @@ class Rest:
                 return self._moved(renamed, call)
         repository = self._state.repositories.get(full_name)
         if repository is None or (repository.private and not _sees(call.token, full_name)):
-            raise _NOT_FOUND
+            raise NOT_FOUND
         if call.method == "GET":
-            if repository.private and call.token and call.token.access == "none" and call.path:
-                raise _refused(call.token)
+            is_of_issues = call.path.startswith(("/issues", "/pulls", "/commits"))
+            if repository.private and call.token and call.token.access == "none" and is_of_issues:
+                raise refused(call.token, _WRITE)
             return repository
         if call.token is None:
             raise Refusal(401, "Requires authentication", _COMMENTS)
         if call.token.access != "write":
-            raise _refused(call.token)
+            raise refused(call.token, _WRITE)
         if repository.archived:
             raise Refusal(403, "Repository was archived so is read-only.", _COMMENTS)
         return repository
@@ -114,24 +80,6 @@ class Rest:
         documentation = "https://docs.github.com/rest/guides/best-practices-for-using-the-rest-api#follow-redirects"
         body = {"message": message, "url": location, "documentation_url": documentation}
         return Answer(status, body, {"location": location})
-
-    def _page(self, repository: Repository, call: Call, entries: Sequence[Any]) -> tuple[Sequence[Any], dict[str, str]]:
-        """The entries of the page asked for, and the links to other pages."""
-        size = min(_positive(call.parameter("per_page")) or 30, 100)
-        page = _positive(call.parameter("page")) or 1
-        last = max(1, -(-len(entries) // size))
-        links = []
-        for relation, number, due in (
-            ("prev", min(page - 1, last), page > 1),
-            ("next", page + 1, page < last),
-            ("last", last, page < last),
-            ("first", 1, page > 1),
-        ):
-            if due:
-                query = urllib.parse.urlencode(call.query | {"page": [str(number)]}, doseq=True)
-                address = f"{self._bodies.api_url}/repositories/{repository.id}{call.path}?{query}"
-                links.append(f'<{address}>; rel="{relation}"')
-        return entries[(page - 1) * size : page * size], {"link": ", ".join(links)} if links else {}
 
     def _repository(self, repository: Repository, _: Call) -> Answer:
         return Answer(200, self._bodies.repository(repository))
@@ -145,7 +93,7 @@ class Rest:
         issue = _issue_of(repository, number)
         since = call.parameter("since")
         found = [item for item in self._state.comments_of(number, repository.full_name) if item.updated >= since]
-        page, links = self._page(repository, call, found)
+        page, links = page_of(self._bodies.api_url, repository, call, found)
         return Answer(200, [self._bodies.comment(comment, issue) for comment in page], links)
 
     def _create_comment(self, repository: Repository, call: Call, number: int) -> Answer:
@@ -178,7 +126,7 @@ class Rest:
     def _comment_of(self, repository: Repository, identifier: int) -> Comment:
         comment = self._state.comments.get(identifier)
         if comment is None or comment.repository != repository.full_name:
-            raise _NOT_FOUND
+            raise NOT_FOUND
         return comment
 
     def _shown(self, repository: Repository, comment: Comment) -> Answer:
@@ -205,13 +153,13 @@ class Rest:
         return self._listed(repository, call, found)
 
     def _listed(self, repository: Repository, call: Call, found: list[PullRequest]) -> Answer:
-        page, links = self._page(repository, call, found)
+        page, links = page_of(self._bodies.api_url, repository, call, found)
         return Answer(200, [self._bodies.listed_pull_request(item, repository) for item in page], links)
 
     def _pull_request(self, repository: Repository, _: Call, number: int) -> Answer:
         issue = _issue_of(repository, number)
         if not isinstance(issue, PullRequest):
-            raise _NOT_FOUND
+            raise NOT_FOUND
         return Answer(200, self._bodies.pull_request(issue, repository))
 
 
@@ -219,24 +167,14 @@ def _number(text: str) -> int | str:
     return int(text) if text.isdecimal() and len(text) < 40 else text
 
 
-def _positive(text: str) -> int:
-    return int(text) if text.isdecimal() else 0
-
-
 def _issue_of(repository: Repository, number: int) -> Issue:
     if number not in repository.issues:
-        raise _NOT_FOUND
+        raise NOT_FOUND
     return repository.issues[number]
 
 
 def _sees(token: Token | None, full_name: str) -> bool:
     return token is not None and (token.repositories is None or full_name in token.repositories)
-
-
-def _refused(token: Token) -> Refusal:
-    refusal = Refusal(403, f"Resource not accessible by {token.refused_to}", _COMMENTS)
-    refusal.answer.headers["x-accepted-github-permissions"] = "issues=write; pull_requests=write"
-    return refusal
 
 
 def _valid_body(call: Call) -> str:

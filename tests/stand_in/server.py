@@ -6,17 +6,19 @@ import fnmatch
 import json
 import re
 import threading
+import urllib.parse
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from tests.stand_in.answers import Answer, Call, Refusal
 from tests.stand_in.bodies import Bodies
 from tests.stand_in.connection import Incoming, Reply, Server, Silence
 from tests.stand_in.descriptions import Descriptions
 from tests.stand_in.faults import Faults, Outcome, Rule, answer, graphql_error
 from tests.stand_in.graph import Graph
-from tests.stand_in.rest import Answer, Call, Refusal, Rest
+from tests.stand_in.rest import Rest
 from tests.stand_in.state import State, Token
 
 _GRAPHQL = "/graphql"
@@ -67,13 +69,17 @@ class GitHub:
         self._descriptions = descriptions
         self._prefix = prefix
         self._lock = threading.Lock()
+        self.downloads: list[Request] = []
+        """What the storage behind the signed addresses was asked. Their path, also of faults, is `storage:` and the
+        number of the artifact."""
         self._server = Server(self._respond)
+        self._storage = Server(self._respond_as_storage)
         self.api_url = self._server.origin + prefix
         self._graphql_path = "/api/graphql" if prefix else _GRAPHQL
         self.graphql_url = self._server.origin + self._graphql_path
         self.server_url = server_url
         bodies = Bodies(self.api_url, server_url)
-        self._rest = Rest(self.state, bodies)
+        self._rest = Rest(self.state, bodies, f"{self._storage.origin}/artifacts")
         self._graph = Graph(self.state, bodies, descriptions.schema, self.violations.append)
 
     def __enter__(self) -> Self:
@@ -83,6 +89,7 @@ class GitHub:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._server.close()
+        self._storage.close()
 
     @property
     def environment(self) -> dict[str, str]:
@@ -106,8 +113,9 @@ class GitHub:
         self.fault("POST", _GRAPHQL, answer(200, graphql_error(message, "INTERNAL")), times=None)
 
     def refuse_connections(self) -> None:
-        """Close the port, and every connection: whoever comes from now on is refused."""
+        """Close the ports, and every connection: whoever comes from now on is refused."""
         self._server.refuse()
+        self._storage.refuse()
 
     def calls(self, method: str = "*", path: str = "*") -> list[Request]:
         """The requests of a method and path so far; `*` stands for anything."""
@@ -117,6 +125,11 @@ class GitHub:
     def writes(self) -> list[Request]:
         """The requests so far that meant to create, change or delete something by REST."""
         return [item for item in self.requests if item.method != "GET" and item.path != _GRAPHQL]
+
+    @property
+    def secrets(self) -> list[str]:
+        """What nobody may get to see: the tokens, and the signatures given out so far."""
+        return [*self.state.tokens, *self.state.signatures]
 
     def _respond(self, incoming: Incoming) -> Reply | Silence:
         path = self._named(incoming.path)
@@ -145,6 +158,39 @@ class GitHub:
         if fault.action == "answer":
             return Reply(fault.status, self._headers() | fault.headers, fault.content)
         return Silence(fault.seconds)
+
+    def _respond_as_storage(self, incoming: Incoming) -> Reply | Silence:
+        path = f"storage:{incoming.path.rpartition('/')[2]}"
+        request = Request(incoming.method, path, incoming.target, incoming.query, incoming.headers, incoming.content)
+        self.downloads.append(request)
+        if "authorization" in incoming.headers:
+            self.violations.append(f"{path}: has an Authorization header")
+        reply = self._stored(request)
+        for outcome in self.faults.due(request.method, path):
+            if outcome.call is not None:
+                outcome.call(self, request)
+            elif outcome.action == "cut":
+                reply = Reply(reply.status, reply.headers, reply.content, outcome.kept)
+                break
+            elif outcome.action != "answer":
+                return Silence(outcome.seconds)
+            else:
+                reply = Reply(outcome.status, {"content-type": "application/xml"} | outcome.headers, outcome.content)
+                break
+        request.status = reply.status
+        return reply
+
+    def _stored(self, request: Request) -> Reply:
+        """What lies at a signed address; one that is used a second time is found as well."""
+        artifact = self.state.signatures.get(request.query.get("sig", [""])[0])
+        if artifact is None or request.path != f"storage:{artifact.id}" or "authorization" in request.headers:
+            return Reply(403, {"content-type": "application/xml"}, b"<Error><Code>AuthenticationFailed</Code></Error>")
+        quoted = urllib.parse.quote(artifact.file_name, "")
+        headers = {
+            "content-type": artifact.mime_type,
+            "content-disposition": f"attachment; filename*=UTF-8''{quoted}",
+        }
+        return Reply(200, headers, artifact.content)
 
     def _named(self, path: str) -> str:
         """The path as the description has it. Outside the API, where the description knows nothing, as it is."""

@@ -1,11 +1,14 @@
-"""What the stand-in knows: repositories, pull requests, issues, comments, and who holds which token."""
+"""What the stand-in knows: repositories with their pull requests, comments, commits and runs, and who holds a token."""
 
 from __future__ import annotations
 
 import itertools
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+
+from tests.stand_in.runs import STARTED, WORKFLOW, StoredArtifact, WorkflowRun, digest_of
 
 REPOSITORY = "octo-org/octo-repo"
 INSTALLATION = "ghs_installation"
@@ -16,11 +19,16 @@ BOT = "github-actions[bot]"
 
 @dataclass
 class Token:
-    """Who a token acts for and what it may do: `access` to issues and pull requests is write, read or none."""
+    """Who a token acts for and what it may do: `access` to issues and pull requests is write, read or none.
+
+    `actions` and `contents` are read or none.
+    """
 
     login: str = BOT
     type: str = "Bot"
     access: str = "write"
+    actions: str = "read"
+    contents: str = "read"
     refused_to: str = "integration"
     repositories: frozenset[str] | None = None  # the private ones it sees; None: all
 
@@ -75,6 +83,14 @@ class Repository:
     former_names: list[str] = field(default_factory=list)
     issues: dict[int, Issue] = field(default_factory=dict)
     commits: set[str] = field(default_factory=set)
+    default_branch: str = "main"
+    branches: dict[str, str] = field(default_factory=dict)
+    """The newest commit of each branch."""
+    parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of each commit that can be compared."""
+    runs: dict[int, WorkflowRun] = field(default_factory=dict)
+    artifacts: dict[int, StoredArtifact] = field(default_factory=dict)
+    workflow_ids: dict[str, int] = field(default_factory=dict)
 
     @property
     def owner(self) -> str:
@@ -111,6 +127,10 @@ class State:
             PERSONAL: Token("hubot", "User", refused_to="personal access token"),
         }
         self._comment_ids = itertools.count(first_comment_id)
+        self._run_ids = itertools.count(1)
+        self._artifact_ids = itertools.count(5_001)
+        self.signatures: dict[str, StoredArtifact] = {}
+        """What the addresses lead to that were given out for downloads."""
         self.add_repository(REPOSITORY)
 
     def add_repository(
@@ -190,6 +210,85 @@ class State:
         comment.body = body
         comment.updated = self.clock()
         return comment
+
+    def add_commits(self, branch: str, *shas: str, onto: str | None = None, repository: str = REPOSITORY) -> None:
+        """Put commits on a branch, one after the other; the first one on `onto`, else on what the branch has."""
+        known = self.repositories[repository]
+        parent = onto or known.branches.get(branch)
+        for sha in shas:
+            known.parents[sha] = (parent,) if parent else ()
+            parent = sha
+        assert parent is not None
+        known.branches[branch] = parent
+
+    def add_run(
+        self,
+        run_id: int | None = None,
+        *,
+        repository: str = REPOSITORY,
+        workflow: str = WORKFLOW,
+        event: str = "push",
+        status: str = "completed",
+        conclusion: str | None = "success",
+        branch: str | None = "main",
+        sha: str = "b" * 40,
+        head_repository: str | None = "",
+        attempt: int = 1,
+        created: str = STARTED,
+        updated: str | None = None,
+    ) -> WorkflowRun:
+        """Let a workflow have run, on the repository's own commit unless another head repository, or None, is given."""
+        known = self.repositories[repository]
+        number = next(each for each in self._run_ids if each not in known.runs) if run_id is None else run_id
+        run = WorkflowRun(
+            id=number,
+            path=workflow,
+            workflow_id=known.workflow_ids.setdefault(workflow.partition("@")[0], 160_001 + len(known.workflow_ids)),
+            event=event,
+            status=status,
+            conclusion=conclusion,
+            head_branch=branch,
+            head_sha=sha,
+            head_repository=repository if head_repository == "" else head_repository,
+            attempt=attempt,
+            created=created,
+            updated=updated or created,
+        )
+        known.runs[number] = run
+        return run
+
+    def add_artifact(
+        self,
+        run: WorkflowRun,
+        name: str,
+        content: bytes = b"",
+        *,
+        expired: bool = False,
+        created: str | None = None,
+        digest: str | None = "",
+        size: int | None = None,
+        mime_type: str = "application/zip",
+    ) -> StoredArtifact:
+        """Give a run an artifact; its digest is that of the content, unless another one, or None, is given."""
+        [repository] = [each for each in self.repositories.values() if run in each.runs.values()]
+        artifact = StoredArtifact(
+            id=next(self._artifact_ids),
+            name=name,
+            run=run,
+            content=content,
+            created=created or run.created,
+            expired=expired,
+            digest=digest_of(content) if digest == "" else digest,
+            size=len(content) if size is None else size,
+            mime_type=mime_type,
+        )
+        repository.artifacts[artifact.id] = artifact
+        return artifact
+
+    def id_of(self, full_name: str) -> int:
+        """The number of a repository, which may be a fork that nothing else is known of."""
+        known = self.repositories.get(full_name)
+        return zlib.crc32(full_name.encode()) if known is None else known.id
 
     def comments_of(self, number: int = 1, repository: str = REPOSITORY) -> list[Comment]:
         """The comments below one pull request or issue, the oldest first."""

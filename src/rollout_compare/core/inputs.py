@@ -54,6 +54,25 @@ def find_shards(paths: Sequence[str]) -> list[ShardFiles]:
     ]
 
 
+def find_rollouts_below(directory: str) -> str:
+    """The directory, when rollouts files lie in itself; else the only one below it.
+
+    Raises CompareInputError when there is none, or when there are several.
+    """
+    found: list[str] = []
+    for folder, folders, names in os.walk(directory):
+        folders.sort()
+        files = _rollouts_files(folder, names)
+        if files and folder == directory:
+            return directory
+        found += [os.path.join(folder, name) for name in files]
+    if not found:
+        raise CompareInputError(directory, "there is no rollouts file (*.jsonl or *.ndjson) in it")
+    if len(found) > 1:
+        raise CompareInputError(directory, f"several rollouts files, name one of them: {_listed(found)}")
+    return found[0]
+
+
 def _expand(given: str) -> list[str]:
     if not given:
         raise CompareInputError("''", "an empty path")
@@ -85,23 +104,31 @@ def _is_derived(path: str) -> bool:
 
 def _only_rollouts_file(directory: str) -> str:
     try:
-        names = sorted(os.listdir(directory))
+        names = os.listdir(directory)
     except OSError as fault:
         raise CompareInputError(directory, f"cannot be listed: {fault.strerror}") from None
-    files = [
-        name
-        for name in names
-        if _ROLLOUTS_FILE.fullmatch(name) and not _is_derived(name) and not os.path.isdir(os.path.join(directory, name))
-    ]
-    usual = [name for packing in _PACKINGS for name in files if name == "rollouts.jsonl" + packing]
-    if usual:
-        return os.path.join(directory, usual[0])
+    files = _rollouts_files(directory, names)
     if not files:
         raise CompareInputError(directory, "a directory without a rollouts file (*.jsonl or *.ndjson)")
     if len(files) > 1:
-        listed = ", ".join(files[:_LISTED]) + (f" and {len(files) - _LISTED} more" if len(files) > _LISTED else "")
-        raise CompareInputError(directory, f"a directory with several rollouts files, name one of them: {listed}")
+        what = f"a directory with several rollouts files, name one of them: {_listed(files)}"
+        raise CompareInputError(directory, what)
     return os.path.join(directory, files[0])
+
+
+def _rollouts_files(directory: str, names: Iterable[str]) -> list[str]:
+    """The rollouts files of a directory; only the one with the usual name, if there is one."""
+    files = [
+        name
+        for name in sorted(names)
+        if _ROLLOUTS_FILE.fullmatch(name) and not _is_derived(name) and not os.path.isdir(os.path.join(directory, name))
+    ]
+    usual = [name for packing in _PACKINGS for name in files if name == "rollouts.jsonl" + packing]
+    return usual[:1] or files
+
+
+def _listed(files: list[str]) -> str:
+    return ", ".join(files[:_LISTED]) + (f" and {len(files) - _LISTED} more" if len(files) > _LISTED else "")
 
 
 def _sibling(path: str, ending: str, listings: dict[str, list[str]]) -> str | None:

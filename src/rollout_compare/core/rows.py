@@ -7,9 +7,9 @@ refused, and whatever is not valid ends in a CompareInputError that says why.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 import msgspec
@@ -185,7 +185,7 @@ class RowReader:
                 row = self._decode(line)
                 key = None if self._key is None else self._key_of(row, line)
             except (msgspec.MsgspecError, RecursionError):
-                whole = _whole(line, path, number, block.lines[at + 1 :], following)
+                whole = _whole(line, path, number, islice(block.lines, at + 1, None), following)
                 row = None if whole is None else _row_from(self._kind, whole, path, number)
                 key = None if self._key is None else field_of(whole, self._key)
             if row is not None:
@@ -211,7 +211,9 @@ def _nested(below: list[str]) -> Any:
     return msgspec.defstruct("Level", [field], gc=False) | None
 
 
-def _whole(line: Line, path: str, number: int, rest: list[Line], following: Iterator[Block]) -> dict[str, Any] | None:
+def _whole(
+    line: Line, path: str, number: int, rest: Iterable[Line], following: Iterator[Block]
+) -> dict[str, Any] | None:
     """The object on a line that the fast decoder refused; None for a blank line."""
     # A byte order mark is one only at the start of the file.
     raw = bytes(line).removeprefix(BOM) if number == 1 else bytes(line)

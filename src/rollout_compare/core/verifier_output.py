@@ -10,7 +10,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -74,6 +74,8 @@ class LogSearch:
     """Whether an absolute path may lie outside the roots."""
     redact: Redaction = KEEP
     """Takes secrets out of what is shown, before it is cut."""
+    bring: Callable[[str], None] | None = None
+    """Makes what is to be looked at at a path be there, if it can; raises OSError."""
 
 
 class UnavailableError(Exception):
@@ -229,7 +231,7 @@ class _Finder:
         for root in [""] if absolute else roots:
             path = os.path.join("" if root == "." else root, directory)
             try:
-                source, text, whole = _read_log(path, confinement, tail)
+                source, text, whole = _read_log(path, confinement, tail, self.search.bring)
             except UnavailableError as reason:
                 reasons.append(reason)
             else:
@@ -286,15 +288,17 @@ def _parts(resolved: str, root: str) -> list[str]:
     return [] if below == os.curdir else below.split(os.sep)
 
 
-def _read_log(path: str, confinement: _Confinement | None, tail: int) -> tuple[str, str, bool]:
+def _read_log(
+    path: str, confinement: _Confinement | None, tail: int, bring: Callable[[str], None] | None
+) -> tuple[str, str, bool]:
     """The path, as much of the end as a tail needs and whether that is all, of the log at `path` or in that folder.
 
     Raises UnavailableError, also for a log that the confinement does not allow.
     """
-    resolved, status = _resolved(path, confinement)
+    resolved, status = _resolved(path, confinement, bring)
     if stat.S_ISDIR(status.st_mode):
         path = os.path.join(path, _LOG_NAME)
-        resolved, status = _resolved(path, confinement)
+        resolved, status = _resolved(path, confinement, bring)
     if not stat.S_ISREG(status.st_mode):
         raise UnavailableError("not a regular file: {path}", path)
     if not resolved.endswith(_LOG_ENDINGS):
@@ -325,11 +329,15 @@ def _read_end(log: int, size: int, window: int) -> tuple[str, bool]:
     return os.pread(log, window, start).decode("utf-8", "replace"), start == 0
 
 
-def _resolved(path: str, confinement: _Confinement | None) -> tuple[str, os.stat_result]:
+def _resolved(
+    path: str, confinement: _Confinement | None, bring: Callable[[str], None] | None
+) -> tuple[str, os.stat_result]:
     try:
         resolved = os.path.realpath(path)
         if confinement is not None and not confinement.allows(resolved):
             raise UnavailableError("outside the log roots: {path}", path)
+        if bring is not None:
+            bring(path)
         return resolved, os.stat(resolved)
     except (FileNotFoundError, NotADirectoryError):
         raise UnavailableError(f"{_NOT_FOUND} {{path}}", path) from None

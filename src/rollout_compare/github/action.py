@@ -22,12 +22,15 @@ from rollout_compare.github.artifact import Service
 from rollout_compare.github.client import ApiError, Client, Clock, SystemClock, is_rate_limit
 from rollout_compare.github.comment import Posted, Stamp, Writer
 from rollout_compare.github.event import Action, Event, EventError, decide
+from rollout_compare.github.origin import origin_of
 from rollout_compare.github.pulls import find_pull_requests
 from rollout_compare.github.runner import Commands, Files, Workspace, free_place, made_folder
 from rollout_compare.github.settings import OUTPUTS, SettingError, Settings, count_outputs
+from rollout_compare.github.sides import Fetcher, Tools
 from rollout_compare.github.uploads import Uploads, upload_reports
 from rollout_compare.output import OutputError, described, whole_file
 from rollout_compare.report.budget import Limit
+from rollout_compare.report.by_hand import Download
 from rollout_compare.report.markdown import COMMENT, JOB_SUMMARY, Link, Setting, markdown_report, unreadable_report
 from rollout_compare.report.template import Template, TemplateError, own_template
 from rollout_compare.report.untrusted import Redactor, label
@@ -107,6 +110,7 @@ class _Step:
         self._files = Files(environment, commands.warning)
         self._event = self._read_event(environment)
         self._decision = decide(self._event, settings.pr_number)
+        self._downloads: tuple[Download, ...] = ()
         self._template = None if settings.template is None else self._own_template(settings.template)
 
     def _read_event(self, environment: Mapping[str, str]) -> Event:
@@ -125,10 +129,15 @@ class _Step:
 
     def run(self) -> int:
         """The whole step."""
-        try:
-            reports = self._compare()
-        except CompareInputError as fault:
-            return self._unreadable(described(fault, self._redact), fault)
+        with contextlib.ExitStack() as stack:
+            try:
+                reports = self._compare(stack)
+            except CompareInputError as fault:
+                return self._unreadable(described(fault, self._redact), fault)
+            # Logs are read while reports are written: what was unpacked must still be there.
+            return self._report(reports)
+
+    def _report(self, reports: Reports) -> int:
         setting = replace(self._setting(), options=reports.options)
         changed = _has_changed(reports)
         stamp = self._stamp(reports)
@@ -150,11 +159,17 @@ class _Step:
         self._files.set_outputs((name, outputs.get(name, "")) for name in OUTPUTS)
         return _REPORT
 
-    def _compare(self) -> Reports:
+    def _compare(self, stack: contextlib.ExitStack) -> Reports:
         settings, path = self._settings, self._workspace.path
+        fetcher = self._fetcher()
+        try:
+            sides = stack.enter_context(fetcher.sides())
+        finally:
+            self._redact = self._redact.branch(fetcher.stand_ins)
+        self._downloads = tuple(sides.downloads)
         request = Request(
-            list(map(path, settings.old)),
-            list(map(path, settings.new)),
+            sides.paths["old"],
+            sides.paths["new"],
             old_key=settings.key,
             new_key=settings.key,
             margin=settings.margin,
@@ -164,8 +179,31 @@ class _Step:
             old_logs_roots=list(map(path, settings.old_logs_root)),
             new_logs_roots=list(map(path, settings.new_logs_root)),
             verifier_fields=settings.verifier_fields,
+            baseline=sides.baseline,
+            baseline_max_age=settings.baseline_max_age,
+            no_baseline=sides.no_baseline,
+            old_unpacked=sides.roots("old", [*settings.old_logs_root, *settings.logs_root]),
+            new_unpacked=sides.roots("new", [*settings.new_logs_root, *settings.logs_root]),
+            bring=sides.bring,
         )
         return Reports.of(request, self._redact, with_html=True)
+
+    def _fetcher(self) -> Fetcher:
+        temporary = self._environment.get("RUNNER_TEMP", "")
+        tools = Tools(
+            client=self._client,
+            service=self._service,
+            clock=self._clock,
+            user_agent=_USER_AGENT,
+            path=self._workspace.path,
+            temporary=temporary if os.path.isdir(temporary) and os.access(temporary, os.W_OK) else None,
+            warn=self._commands.warning,
+        )
+        origin = origin_of(self._event, self._decision, self._environment.get("GITHUB_WORKFLOW_REF", ""))
+        return Fetcher(self._settings, self._event, self._decision, origin, tools)
+
+    def _service(self) -> Service:
+        return Service(self._environment, self._clock, user_agent=_USER_AGENT)
 
     def _unreadable(self, message: str, fault: CompareInputError) -> int:
         """Say so where an older report may stand, and fail."""
@@ -186,6 +224,7 @@ class _Step:
             commit=decision.head_sha[:_SHORT_SHA],
             links=(Link("workflow run", event.run_url),) if event.run_url else (),
             attempt=event.run.attempt or None,
+            downloads=self._downloads,
         )
 
     def _stamp(self, reports: Reports) -> Stamp:
@@ -230,7 +269,7 @@ class _Step:
             files,
             folder,
             settings.artifact_name,
-            lambda: Service(self._environment, self._clock, user_agent=_USER_AGENT),
+            self._service,
             retention_days=settings.retention_days,
             warn=self._commands.warning,
         )

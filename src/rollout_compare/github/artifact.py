@@ -1,8 +1,8 @@
-"""Uploads artifacts of the run, as the official client does: the service behind actions/upload-artifact, version 4.
+"""Artifacts of the run itself, as the official client stores and finds them: the service behind version 4 of
+actions/upload-artifact and actions/download-artifact.
 
-Create, then the content in blocks to a signed address, then finalize. The signed address is as good as a password, and
-the runtime token is one: neither is part of any message. Source: the recorded requests of the official client in
-tests/cases/artifact, and its published sources.
+To store: create, then the content in blocks to a signed address, then finalize. To have: list, then a signed address.
+Source: the recorded requests of the official client in tests/cases/artifact, and its published sources.
 """
 
 from __future__ import annotations
@@ -10,51 +10,30 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 from xml.sax.saxutils import escape as escaped
 
-from rollout_compare.github.client import Clock, silence_urllib3
+from rollout_compare.github.client import Clock
 from rollout_compare.github.payload import at, text_at
-
-if TYPE_CHECKING:
-    import requests
+from rollout_compare.github.sending import ArtifactError, ConflictError, Sender
 
 _SERVICE = "twirp/github.actions.results.api.v1.ArtifactService"
 _SCOPE = "Actions.Results"
 _VERSION = 7
 _OLDER_VERSION = 4
 _ZIP = "application/zip"
-_BROKEN = "answered 500"
 _BLOCK = 8 << 20
 _STORAGE_VERSION = "2026-04-06"
-_TRIES = 5
-_PATIENCE = 60.0
-"""Seconds until nothing is tried again."""
-_TIMEOUT = 30.0
 _LONGEST_RETENTION = 400
 """Days; what GitHub allows at most."""
-_SHORTEST_SECRET = 8
-_PASSING = frozenset({408, 429, 500, 502, 503, 504})
-_QUOTA = "insufficient usage"
-_LONGEST_QUOTE = 200
-_ADDRESS = re.compile(r"\S*://\S*")
-
-
-class ArtifactError(Exception):
-    """An upload that did not succeed; the message says why, and holds neither token nor address."""
 
 
 class NameTakenError(ArtifactError):
     """There is an artifact of that name in the run already."""
-
-
-class _ConflictError(ArtifactError):
-    """What is asked for does not go with what is there."""
 
 
 class Uploaded(NamedTuple):
@@ -90,6 +69,17 @@ class Backend:
         raise ArtifactError(message)
 
 
+class Stored(NamedTuple):
+    """An artifact of this run, as the service lists it."""
+
+    name: str
+    number: int
+    backend: Backend
+    """The run and the job that stored it."""
+    digest: str
+    """`sha256:` and hexadecimal digits; empty when the service does not tell."""
+
+
 class Service:
     """The artifact service of one run."""
 
@@ -101,11 +91,9 @@ class Service:
             raise ArtifactError(message)
         self._origin = _origin(url)
         self._token = token
-        self._secrets = _pieces(token)
         self._backend = Backend.of_token(token)
         self._clock = clock
-        self._user_agent = user_agent
-        self._deadline = clock.now() + _PATIENCE
+        self._sender = Sender(clock, token=token, user_agent=user_agent)
         self._is_old = False
         self._longest_retention = _days(environment.get("GITHUB_RETENTION_DAYS", "")) or _LONGEST_RETENTION
         run = environment.get("GITHUB_RUN_ID", "")
@@ -149,7 +137,7 @@ class Service:
         older = {name: value for name, value in asked.items() if name != "mime_type"} | {"version": _OLDER_VERSION}
         try:
             return self._call("CreateArtifact", asked, older if asked["mime_type"] == _ZIP else None)
-        except _ConflictError as fault:
+        except ConflictError as fault:
             raise NameTakenError(str(fault)) from None
 
     def _expiry(self, retention_days: int | None) -> str | None:
@@ -161,13 +149,35 @@ class Service:
 
     def _is_own(self, name: str) -> bool:
         """Whether the artifact of that name was made by this job."""
-        listed = self._call("ListArtifacts", {"name_filter": name})
-        entries = at(listed, "artifacts")
-        for entry in entries if isinstance(entries, list) else ():
-            job = text_at(entry, "workflow_job_run_backend_id") or text_at(entry, "workflowJobRunBackendId")
-            if text_at(entry, "name") == name and job == self._backend.job:
-                return True
-        return False
+        return any(stored.backend.job == self._backend.job for stored in self.stored({"name_filter": name}))
+
+    def find(self, name: str) -> Stored | None:
+        """The artifact of that name in this run, whichever job stored it; the last one, when several did."""
+        found = [stored for stored in self.stored({"name_filter": name}) if stored.name == name]
+        return max(found, key=lambda stored: stored.number, default=None)
+
+    def names(self) -> list[str]:
+        """The names of all artifacts of this run."""
+        return sorted({stored.name for stored in self.stored({})})
+
+    def stored(self, asked: Mapping[str, Any]) -> list[Stored]:
+        """The artifacts of this run that answer a request. Raises ArtifactError."""
+        entries = at(self._call("ListArtifacts", asked), "artifacts")
+        found = [_stored(entry) for entry in (entries if isinstance(entries, list) else ())]
+        return [stored for stored in found if asked.get("name_filter", stored.name) == stored.name]
+
+    def address(self, stored: Stored) -> str:
+        """Where the content of an artifact can be fetched, without a token: a secret. Raises ArtifactError."""
+        ids = {
+            "workflow_run_backend_id": stored.backend.run or self._backend.run,
+            "workflow_job_run_backend_id": stored.backend.job or self._backend.job,
+        }
+        answer = self._call("GetSignedArtifactURL", ids | {"name": stored.name})
+        address = text_at(answer, "signed_url") or text_at(answer, "signedUrl")
+        if not address:
+            message = "the artifact service gave no place to download from"
+            raise ArtifactError(message)
+        return address
 
     def _call(self, method: str, asked: Mapping[str, Any], otherwise: Mapping[str, Any] | None = None) -> Any:
         """One call of the service, tried again while that may help; in another form, if given, when it breaks."""
@@ -178,7 +188,7 @@ class Service:
             "accept": "application/json",
             "authorization": f"Bearer {self._token}",
         }
-        answer, number = self._tried("POST", f"{self._origin}/{_SERVICE}/{method}", bodies, headers)
+        answer, number = self._sender.tried("POST", f"{self._origin}/{_SERVICE}/{method}", bodies, headers)
         self._is_old = self._is_old or number > 0
         try:
             return json.loads(answer.content)
@@ -199,79 +209,12 @@ class Service:
             blocks.append(base64.b64encode(f"rollout-compare-{number:08d}".encode()).decode())
             headers = storage | {"content-type": "application/octet-stream"}
             quoted = blocks[-1].replace("+", "%2B").replace("/", "%2F").replace("=", "%3D")
-            self._tried("PUT", f"{address}{separator}comp=block&blockid={quoted}", [block], headers)
+            self._sender.tried("PUT", f"{address}{separator}comp=block&blockid={quoted}", [block], headers)
         latest = "".join(f"<Latest>{escaped(block)}</Latest>" for block in blocks)
         document = f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?><BlockList>{latest}</BlockList>'
         headers = storage | {"content-type": "application/xml", "x-ms-blob-content-type": mime_type}
-        self._tried("PUT", f"{address}{separator}comp=blocklist", [document.encode()], headers)
+        self._sender.tried("PUT", f"{address}{separator}comp=blocklist", [document.encode()], headers)
         return size, f"sha256:{digest.hexdigest()}"
-
-    def _tried(
-        self, method: str, url: str, bodies: Sequence[bytes], headers: Mapping[str, str]
-    ) -> tuple[requests.Response, int]:
-        """The answer, and to which of the bodies: the last one is for a service that breaks at the first."""
-        number, why = 0, ""
-        for tries in range(1, _TRIES + 1):
-            number = len(bodies) - 1 if why == _BROKEN and not number else 0
-            answer, why = self._once(method, url, bodies[number], headers)
-            if answer is not None:
-                return answer, number
-            wait = float(2 ** (tries - 1))
-            if tries == _TRIES or self._clock.now() + wait >= self._deadline:
-                message = f"the artifact service {why}" + (f", {tries} times" if tries > 1 else "")
-                raise ArtifactError(message)
-            self._clock.sleep(wait)
-        raise AssertionError
-
-    def _once(
-        self, method: str, url: str, body: bytes, headers: Mapping[str, str]
-    ) -> tuple[requests.Response | None, str]:
-        """The answer; or None and why another try may help. Raises ArtifactError when none will."""
-        import requests
-
-        silence_urllib3()
-        # A session of its own, without .netrc: an Authorization header would be refused by the storage.
-        with requests.Session() as session:
-            session.auth = _no_auth
-            try:
-                answer = session.request(
-                    method,
-                    url,
-                    data=body,
-                    headers={**headers, "user-agent": self._user_agent},
-                    timeout=_TIMEOUT,
-                    allow_redirects=False,
-                )
-            except (OSError, ValueError) as fault:
-                # Its text holds the address.
-                why = f"cannot be reached ({type(fault).__name__})"
-                if isinstance(fault, requests.exceptions.RequestException) and not isinstance(fault, ValueError):
-                    return None, why
-                message = f"the artifact service {why}"
-                raise ArtifactError(message) from None
-        said = _said(answer)
-        if 200 <= answer.status_code < 300:
-            is_json = headers["accept"] != "application/json" or said is not None
-            return (answer, "") if is_json else (None, "answered with something else than JSON")
-        told = self._quoted(text_at(said, "msg") or text_at(said, "message"))
-        if _QUOTA in told.lower():
-            message = f"the artifact storage is full: {told}"
-            raise ArtifactError(message)
-        if answer.status_code == 409:
-            message = "the artifact service answered 409" + (f": {told}" if told else "")
-            raise _ConflictError(message)
-        if answer.status_code in _PASSING:
-            return None, f"answered {answer.status_code}"
-        message = f"the artifact service answered {answer.status_code}" + (f": {told}" if told else "")
-        raise ArtifactError(message)
-
-    def _quoted(self, message: str) -> str:
-        """What the service says, without what must not be told, should it echo that."""
-        for secret in sorted(self._secrets, key=len, reverse=True):
-            message = message.replace(secret, "…")
-        message = _ADDRESS.sub("…", message)
-        words = " ".join(message.split())
-        return words if len(words) <= _LONGEST_QUOTE else words[:_LONGEST_QUOTE] + "…"
 
 
 def _origin(url: str) -> str:
@@ -285,22 +228,6 @@ def _origin(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, "", "", ""))
 
 
-def _pieces(secret: str) -> list[str]:
-    """The pieces of a token or an address that tell something by themselves."""
-    return [piece for piece in re.split(r"[^A-Za-z0-9_%-]+", secret) if len(piece) >= _SHORTEST_SECRET]
-
-
-def _no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    return request
-
-
-def _said(answer: requests.Response) -> Any:
-    try:
-        return json.loads(answer.content)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _days(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 6 and int(text) else None
 
@@ -308,3 +235,23 @@ def _days(text: str) -> int | None:
 def _blocks(content: BinaryIO) -> Iterator[bytes]:
     while block := content.read(_BLOCK):
         yield block
+
+
+def _stored(entry: Any) -> Stored:
+    """An entry of the list of artifacts, whose names are written in either of two ways."""
+
+    def either(snake: str, camel: str) -> Any:
+        found = at(entry, snake)
+        return at(entry, camel) if found is None else found
+
+    number = either("database_id", "databaseId")
+    digest = at(entry, "digest")
+    return Stored(
+        text_at(entry, "name"),
+        int(number) if isinstance(number, str | int) and str(number).isdecimal() else 0,
+        Backend(
+            str(either("workflow_run_backend_id", "workflowRunBackendId") or ""),
+            str(either("workflow_job_run_backend_id", "workflowJobRunBackendId") or ""),
+        ),
+        digest if isinstance(digest, str) else text_at(digest, "value"),
+    )

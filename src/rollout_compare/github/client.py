@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+from rollout_compare.github.payload import at
+
 if TYPE_CHECKING:
     from github.Requester import Requester
 
@@ -29,6 +31,8 @@ _LONGEST_MESSAGE = 20_000
 _MOST_PAGES = 300
 _PER_PAGE = 100
 _NEXT_PAGE = re.compile(r'<([^<>]+)>; rel="next"')
+_FOUND = 302
+"""How GitHub answers with the place of a content; a renamed repository is answered otherwise."""
 _REDIRECTED = frozenset({301, 302, 307, 308})
 _MOST_REDIRECTIONS = 3
 _RATE_LIMITS = ("rate limit", "please wait a few minutes", "please retry your request again later", "abuse detection")
@@ -109,19 +113,41 @@ class Client:
         """The data at a path. Raises ApiError."""
         return self._tried("GET", path, parameters=parameters).data
 
-    def pages(self, path: str, parameters: Mapping[str, Any] | None = None) -> Iterator[Any]:
-        """All entries of a list, page after page. Raises ApiError."""
+    def pages(
+        self,
+        path: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        member: str | None = None,
+        most: int = _MOST_PAGES,
+    ) -> Iterator[Any]:
+        """All entries of a list, page after page, each asked for when it is needed. Raises ApiError.
+
+        `member` is the name of the list in the answer, when that is an object; `most` is how many pages there may be.
+        """
         asked: Mapping[str, Any] | None = {**(parameters or {}), "per_page": _PER_PAGE}
-        for _ in range(_MOST_PAGES):
+        for _ in range(most):
             answer = self._tried("GET", path, parameters=asked)
-            if not isinstance(answer.data, list):
+            entries = answer.data if member is None else at(answer.data, member)
+            if not isinstance(entries, list):
                 raise ApiError(answer.status, "the answer is no list")
-            yield from answer.data
+            yield from entries
             following = _NEXT_PAGE.search(answer.headers.get("link", ""))
             if following is None:
                 return
             # As GitHub gives it: after a redirection, a page counted by us could be the same one again.
             path, asked = self._own_address(following[1]), None
+
+    def location(self, path: str) -> str:
+        """Where GitHub sends whoever asks for the content at a path: a signed address, a secret by itself.
+
+        It is on another host, which must not see the token: whoever fetches it does so without. Raises ApiError.
+        """
+        answer = self._tried("GET", path, is_followed=False)
+        place = answer.headers.get("location", "")
+        if answer.status != _FOUND or not place:
+            raise ApiError(answer.status, "GitHub gave no address for the content")
+        return place
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
         """Change what is at a path: doing so twice does no harm. Raises ApiError."""
@@ -166,10 +192,11 @@ class Client:
         *,
         parameters: Mapping[str, Any] | None = None,
         body: Mapping[str, Any] | None = None,
+        is_followed: bool = True,
     ) -> Answer:
         for tries in range(1, _TRIES + 1):
             try:
-                return self._followed(method, path, parameters=parameters, body=body)
+                return self._followed(method, path, parameters=parameters, body=body, is_followed=is_followed)
             except ApiError as fault:
                 if tries == _TRIES:
                     raise
@@ -183,11 +210,17 @@ class Client:
         *,
         parameters: Mapping[str, Any] | None = None,
         body: Mapping[str, Any] | None = None,
+        is_followed: bool = True,
     ) -> Answer:
-        """The answer after all redirections: a repository may have been renamed, and PyGithub follows a 301 only."""
+        """The answer after all redirections: a repository may have been renamed, and PyGithub follows a 301 only.
+
+        With `is_followed` off, one to a content is the answer.
+        """
         for _ in range(_MOST_REDIRECTIONS):
             answer = self._once(method, path, parameters=parameters, body=body)
             place = answer.headers.get("location", "")
+            if answer.status == _FOUND and not is_followed:
+                return answer
             if answer.status not in _REDIRECTED or not place:
                 return self._checked(answer)
             path, parameters = self._own_address(place), None

@@ -111,6 +111,11 @@ class Event:
         )
 
     @property
+    def default_branch(self) -> str:
+        """The repository's default branch; empty when the payload does not tell."""
+        return text_at(self.payload, "repository", "default_branch")
+
+    @property
     def run_url(self) -> str:
         """The page of the run; empty outside of GitHub."""
         if not self.repository or not self.run.run_id:

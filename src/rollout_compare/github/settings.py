@@ -5,134 +5,35 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from rollout_compare.core.errors import UsageError
-from rollout_compare.core.field import is_field_name
-
-_TRUTH = {"true": True, "false": False}
-_COMMENT_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_DIGITS = re.compile(r"[0-9]{1,9}")
-_LONGEST_ARTIFACT_NAME = 200
+from rollout_compare.github.values import (
+    ArtifactName,
+    ArtifactPlace,
+    Branch,
+    CommentId,
+    CommentMode,
+    Days,
+    FieldName,
+    Fields,
+    Lines,
+    Margin,
+    Number,
+    Patterns,
+    Positive,
+    RunId,
+    Title,
+    Token,
+    Truth,
+    Workflow,
+)
 
 
 class SettingError(UsageError):
     """An input of the Action with a value that is not allowed: which input, and what is."""
-
-
-def _truth(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    truth = _TRUTH.get(value.strip().lower())
-    if truth is None:
-        message = "true or false"
-        raise ValueError(message)
-    return truth
-
-
-def _lines(value: Any) -> Any:
-    return [line.strip() for line in value.splitlines() if line.strip()] if isinstance(value, str) else value
-
-
-def _fields(value: Any) -> Any:
-    names = _lines(value)
-    if not all(map(is_field_name, names)):
-        message = "dotted field names, one per line"
-        raise ValueError(message)
-    return names
-
-
-def _field(value: Any) -> Any:
-    if isinstance(value, str) and not is_field_name(value.strip()):
-        message = "a dotted field name"
-        raise ValueError(message)
-    return value.strip() if isinstance(value, str) else value
-
-
-def _patterns(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    patterns = []
-    for number, line in enumerate(value.splitlines(), start=1):
-        if line.strip():
-            try:
-                patterns.append(re.compile(line.strip()))
-            except (re.error, RecursionError, OverflowError) as fault:
-                # The pattern itself may be the secret.
-                where = f" at position {fault.pos}" if isinstance(fault, re.error) and fault.pos is not None else ""
-                message = f"regular expressions, one per line, and line {number} is none{where}"
-                raise ValueError(message) from None
-    return patterns
-
-
-def _choice(value: Any) -> Any:
-    choice = value.strip().lower() if isinstance(value, str) else value
-    if choice not in ("always", "changes", "off"):
-        message = "always, changes or off"
-        raise ValueError(message)
-    return choice
-
-
-def _comment_id(value: Any) -> Any:
-    if not _COMMENT_ID.fullmatch(value):
-        message = "1 to 64 of A-Z a-z 0-9 . _ -"
-        raise ValueError(message)
-    return value
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, str):
-        if not _DIGITS.fullmatch(value.strip()):
-            message = "a whole number"
-            raise ValueError(message)
-        return int(value.strip())
-    return value
-
-
-def _positive(value: Any) -> Any:
-    number = _number(value)
-    if number == 0:
-        message = "a whole number above 0"
-        raise ValueError(message)
-    return number
-
-
-def _margin(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        margin = float(value)
-    except ValueError:
-        margin = 0.0
-    if not 0 < margin < float("inf"):
-        message = "a difference of rewards above 0"
-        raise ValueError(message)
-    return margin
-
-
-def _artifact_name(value: Any) -> Any:
-    name = value.strip()
-    if len(name) > _LONGEST_ARTIFACT_NAME:
-        message = f"a name of at most {_LONGEST_ARTIFACT_NAME} characters"
-        raise ValueError(message)
-    return name
-
-
-def _token(value: Any) -> Any:
-    return value.strip() if isinstance(value, str) else value
-
-
-def _title(value: Any) -> Any:
-    return " ".join(value.split())
-
-
-_Lines = Annotated[list[str], BeforeValidator(_lines)]
-_Fields = Annotated[list[str], BeforeValidator(_fields)]
-_Truth = Annotated[bool, BeforeValidator(_truth)]
 
 
 class Settings(BaseModel):
@@ -140,56 +41,76 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=lambda name: name.replace("_", "-"))
 
-    old: _Lines = Field(
-        description="Reference rollouts: files (`.jsonl`, also `.gz` and `.zst`), directories or globs, one per line."
+    old: Lines = Field(
+        [],
+        description="Reference rollouts: files (`.jsonl`, also `.gz` and `.zst`), directories or globs, one per line. "
+        "This or `old-artifact` must be given.",
     )
-    new: _Lines = Field(description="Candidate rollouts, likewise.")
-    key: Annotated[str | None, BeforeValidator(_field)] = Field(
-        None, description="Dotted field that names the task. By default it is found."
+    new: Lines = Field([], description="Candidate rollouts, likewise. This or `new-artifact` must be given.")
+    old_artifact: ArtifactPlace = Field(
+        None,
+        description="Reference rollouts from an artifact of an earlier run: its name, or `name:path` with the file, "
+        "directory or glob inside of it. `old`, when it is given too, wins.",
     )
-    tail: Annotated[int, BeforeValidator(_number)] = Field(
-        15, description="Lines of verifier output shown per flip; 0 shows none."
+    new_artifact: ArtifactPlace = Field(
+        None,
+        description="Candidate rollouts from an artifact of this run, or of the run that triggered a `workflow_run`. "
+        "`new`, when it is given too, wins.",
     )
-    logs_root: _Lines = Field([], description="Folders that relative `verifier_logs_dir` paths begin in, one per line.")
-    old_logs_root: _Lines = Field([], description="The same for the old side only.")
-    new_logs_root: _Lines = Field([], description="The same for the new side only.")
-    verifier_fields: _Fields = Field(
+    old_run_id: RunId = Field(
+        None, description="The run that `old-artifact` belongs to. By default it is looked up: see the recipes."
+    )
+    old_branch: Branch = Field(
+        None,
+        description="The branch among whose runs `old-artifact` is looked up. By default the base branch of the pull "
+        "request, else the default branch.",
+    )
+    old_workflow: Workflow = Field(
+        None,
+        description="The workflow among whose runs `old-artifact` is looked up: its file name or number. By default "
+        "the workflow of this run, or of the run that triggered a `workflow_run`.",
+    )
+    baseline_max_age: Days = Field(
+        7, description="Days from which on rollouts that were looked up are called stale, in a warning."
+    )
+    key: FieldName = Field(None, description="Dotted field that names the task. By default it is found.")
+    tail: Number = Field(15, description="Lines of verifier output shown per flip; 0 shows none.")
+    logs_root: Lines = Field([], description="Folders that relative `verifier_logs_dir` paths begin in, one per line.")
+    old_logs_root: Lines = Field([], description="The same for the old side only.")
+    new_logs_root: Lines = Field([], description="The same for the new side only.")
+    verifier_fields: Fields = Field(
         [], description="More row fields that may hold verifier output, one dotted name per line."
     )
-    count_as_zero: _Lines = Field(
+    count_as_zero: Lines = Field(
         [], description="Failure classes whose recorded failures count as reward 0, one per line."
     )
-    margin: Annotated[float | None, BeforeValidator(_margin)] = Field(
-        None, description="Largest difference of mean rewards that does not matter, such as 0.02."
-    )
-    redact: Annotated[list[re.Pattern[str]], BeforeValidator(_patterns)] = Field(
+    margin: Margin = Field(None, description="Largest difference of mean rewards that does not matter, such as 0.02.")
+    redact: Patterns = Field(
         [], description="Regular expressions, one per line; what matches is shown as `[redacted]`."
     )
-    title: Annotated[str, BeforeValidator(_title)] = Field("", description="Words for the title of the report.")
-    comment: Annotated[Literal["always", "changes", "off"], BeforeValidator(_choice)] = Field(
+    title: Title = Field("", description="Words for the title of the report.")
+    comment: CommentMode = Field(
         "always",
         description="When to comment on the pull request: `always`, `changes` (only when a task flipped or a check "
         "warns; an earlier comment is still updated), or `off`.",
     )
-    comment_id: Annotated[str, BeforeValidator(_comment_id)] = Field(
+    comment_id: CommentId = Field(
         "default", description="Tells several comparisons in one pull request apart: each id has its own comment."
     )
-    pr_number: Annotated[int | None, BeforeValidator(_positive)] = Field(
-        None, description="The pull request to comment on. By default the event tells."
-    )
-    github_token: Annotated[SecretStr, BeforeValidator(_token)] = Field(
+    pr_number: Positive = Field(None, description="The pull request to comment on. By default the event tells.")
+    github_token: Token = Field(
         SecretStr(""), description="Token that writes the comment; needs `pull-requests: write`."
     )
-    job_summary: _Truth = Field(True, description="Whether to write the report into the job summary.")  # noqa: FBT003
-    upload_artifact: _Truth = Field(
+    job_summary: Truth = Field(True, description="Whether to write the report into the job summary.")  # noqa: FBT003
+    upload_artifact: Truth = Field(
         True,  # noqa: FBT003
         description="Whether to upload the report files as artifacts of the run: one with all of them, and the HTML "
         "report by itself, to open in the browser.",
     )
-    artifact_name: Annotated[str, BeforeValidator(_artifact_name)] = Field(
+    artifact_name: ArtifactName = Field(
         "rollout-compare", description="Name of the artifact; the HTML report's has `.html` behind it."
     )
-    retention_days: Annotated[int | None, BeforeValidator(_positive)] = Field(
+    retention_days: Positive = Field(
         None, description="Days that the artifacts are kept. By default as the repository says."
     )
     report_dir: str = Field(
@@ -209,8 +130,11 @@ class Settings(BaseModel):
             if value is not None:
                 given[name] = value
         for name in ("old", "new"):
-            if name not in given:
-                message = f"input `{name}` is missing: give it the path of a rollouts file"
+            if name not in given and f"{name}-artifact" not in given:
+                message = (
+                    f"input `{name}` is missing: give it the path of a rollouts file, or `{name}-artifact` the name of "
+                    "an artifact"
+                )
                 raise SettingError(message)
         try:
             return cls.model_validate(given)
@@ -249,8 +173,8 @@ OUTPUTS: dict[str, str] = {
     "missing": "Tasks that only one side has.",
     "missing-old-only": "Tasks that only the old side has.",
     "missing-new-only": "Tasks that only the new side has.",
-    "verdict": "Kind of the verdict: `not_comparable`, `too_little`, `lower`, `higher`, `within_margin` or "
-    "`no_clear_difference`.",
+    "verdict": "Kind of the verdict: `not_comparable`, `too_little`, `lower`, `higher`, `within_margin`, "
+    "`no_clear_difference` or `no_baseline`.",
     "verdict-sentence": "The verdict in one sentence.",
     "changed": "`true` when a task flipped or a check warns, else `false`.",
     "mean-difference": "Difference of mean rewards, new minus old, over the tasks that both sides scored; empty when "

@@ -10,7 +10,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from rollout_compare.github.artifact import ArtifactError, NameTakenError, Service, Uploaded
+from rollout_compare.github.artifact import NameTakenError, Service, Uploaded
+from rollout_compare.github.sending import ArtifactError
 from rollout_compare.report.markdown import Link, Setting
 
 _FORBIDDEN = re.compile(r'[":<>|*?\r\n\\/\x00-\x1f]')

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,10 +23,14 @@ from tests.conftest import Rollouts, Row
 from tests.stand_in import INSTALLATION, REPOSITORY, GitHub
 from tests.stand_in.payloads import Payload, payload, with_head, with_number
 
+if TYPE_CHECKING:
+    from tests.integration.action.recorded import Recorded
+
 INPUTS = (
     *("old", "new", "key", "tail", "logs-root", "old-logs-root", "new-logs-root", "verifier-fields", "count-as-zero"),
     *("margin", "redact", "title", "comment", "comment-id", "pr-number", "github-token", "job-summary", "report-dir"),
-    *("template", "upload-artifact", "artifact-name", "retention-days"),
+    *("template", "upload-artifact", "artifact-name", "retention-days", "old-artifact", "new-artifact", "old-run-id"),
+    *("old-branch", "old-workflow", "baseline-max-age"),
 )
 REPORT_FILES = ("summary.json", "report.md", "report.html")
 REPORT_FOLDER = "rollout-compare-report"
@@ -274,6 +279,19 @@ def pull_request(github: GitHub) -> GitHub:
     """A GitHub with one open pull request."""
     github.state.add_pull_request(1)
     return github
+
+
+@pytest.fixture
+def recorded(step: Stage, github: GitHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorded]:
+    """Compares what runs recorded as artifacts; neither temporary files nor secrets outlive a step."""
+    from tests.integration.action.recorded import recording
+
+    system = tmp_path / "system-temp"
+    system.mkdir()
+    monkeypatch.setenv("TMPDIR", str(system))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    yield from recording(step, github, tmp_path / "runner-temp")
+    assert sorted(system.rglob("*")) == [], "temporary files are left"
 
 
 def own_body(stage: Stage, github: GitHub, **how: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rollout_compare.github.artifact import ArtifactError
+from rollout_compare.github.sending import ArtifactError
 from rollout_compare.github.uploads import upload_under_free_name
 from tests.integration.artifact.conftest import CONTENT, NAME, USER_AGENT, Uploader
 from tests.stand_in import REPOSITORY

@@ -1,0 +1,145 @@
+"""The zip of an artifact, read as data: what a stranger put into it can neither fill the disk nor leave its folder.
+
+Nothing is extracted but what is asked for. Entries that are links, or whose name leads anywhere else, are not there.
+Source: the ZIP File Format Specification (APPNOTE.TXT), and what actions/upload-artifact writes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from typing import BinaryIO
+
+MOST_ENTRIES = 10_000
+LARGEST = 20 << 30
+"""Bytes of all entries together, unpacked."""
+LARGEST_RATIO = 200
+"""How many times larger than its packed form anything may be."""
+_HARMLESS = 1 << 20
+"""Bytes up to which a single entry may be packed as well as it likes."""
+_LARGEST_READ = 4 << 20
+"""The list of all entries is read as one piece: a longer one is not a list of that few."""
+_PIECE = 1 << 20
+_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
+_NO_NAME = re.compile(r"[\x00-\x1f\x7f-\x9f\\]|^[A-Za-z]:")
+_ENCRYPTED = 0x1
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
+"""What the reading of a broken zip may raise."""
+
+
+class ArchiveError(Exception):
+    """A zip, or an entry of one, that is not read; the message says why."""
+
+
+def is_zip(file: BinaryIO) -> bool:
+    """Whether a file begins like a zip. An artifact may also be a single file as it is.
+
+    Raises ArchiveError for a file without content.
+    """
+    file.seek(0)
+    start = file.read(len(_SIGNATURES[0]))
+    file.seek(0)
+    _check(bool(start), "it is empty")
+    return start in _SIGNATURES
+
+
+class Archive:
+    """The plain files of a zip by their names, with `/` between folders."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Raises ArchiveError for a zip that is broken, or beyond the limits."""
+        size = file.seek(0, os.SEEK_END)
+        try:
+            self._zip = zipfile.ZipFile(_InPieces(file, size))
+        except _BROKEN as fault:
+            raise _broken(fault) from None
+        entries = self._zip.infolist()
+        whole = sum(entry.file_size for entry in entries)
+        _check(len(entries) <= MOST_ENTRIES, f"it has {len(entries):,} entries, more than {MOST_ENTRIES:,}")
+        _check(whole <= LARGEST, f"it is {whole / (1 << 30):,.0f} GiB unpacked, more than {LARGEST >> 30} GiB")
+        _check(
+            whole <= max(_HARMLESS, LARGEST_RATIO * size),
+            f"it is over {LARGEST_RATIO} times larger unpacked, as no rollouts are",
+        )
+        files = [entry for entry in entries if not entry.is_dir() and not stat.S_ISDIR(entry.external_attr >> 16)]
+        self._entries = {entry.filename: entry for entry in files if _is_plain(entry)}
+        self.left_out = len([entry for entry in files if not _is_plain(entry)])
+        """How many entries are no plain files inside of the archive."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the plain files."""
+        return list(self._entries)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._entries
+
+    def extract(self, name: str, path: str) -> None:
+        """Write one of the files to `path`, where nothing is yet. Raises ArchiveError, and OSError from writing."""
+        entry = self._entries[name]
+        _check(not entry.flag_bits & _ENCRYPTED, "it is encrypted")
+        _check(entry.compress_type in _METHODS, "it is packed in a way that is not read here")
+        _check(
+            entry.file_size <= max(_HARMLESS, LARGEST_RATIO * entry.compress_size),
+            f"it is over {LARGEST_RATIO} times larger unpacked",
+        )
+        with open(path, "xb") as target:
+            try:
+                source = self._zip.open(entry)
+                # Never more than the size that the list of entries told, whatever is packed there.
+                while piece := source.read(_PIECE):
+                    target.write(piece)
+            except _BROKEN as fault:
+                raise _broken(fault) from None
+            _check(target.tell() == entry.file_size, "it is a broken zip (a file is shorter than it says)")
+
+
+class _InPieces:
+    """A file of which nobody reads very much at once."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file = file
+        self._size = size
+        self.seek, self.tell, self.close = file.seek, file.tell, file.close
+
+    def read(self, size: int = -1) -> bytes:
+        wanted = self._size - self._file.tell() if size < 0 else size
+        _check(wanted <= _LARGEST_READ, f"its list of entries is longer than {_LARGEST_READ >> 20} MiB")
+        return self._file.read(size)
+
+    def seekable(self) -> bool:
+        return True
+
+
+def _check(is_fine: bool, why_not: str) -> None:  # noqa: FBT001 - what it is about
+    if not is_fine:
+        raise ArchiveError(why_not)
+
+
+def _broken(fault: Exception) -> ArchiveError:
+    return ArchiveError(f"it is a broken zip ({type(fault).__name__})")
+
+
+def _is_plain(entry: zipfile.ZipInfo) -> bool:
+    """Whether an entry is a file, under a name that stays inside of the folder it is extracted to."""
+    kind = stat.S_IFMT(entry.external_attr >> 16)
+    parts = entry.filename.split("/")
+    return (
+        kind in (0, stat.S_IFREG)
+        and _NO_NAME.search(entry.orig_filename) is None
+        and all(part not in ("", ".", "..") for part in parts)
+    )

@@ -1,0 +1,170 @@
+"""The run to compare with, when none is named: of the merge base if there is one, else the newest that fits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rollout_compare.core.baseline import NoBaseline
+from rollout_compare.core.schema import Sentence, counted, field_name, quoted
+from rollout_compare.github.client import ApiError
+from rollout_compare.github.origin import OF_A_BRANCH
+from rollout_compare.github.runs import MOST_ARTIFACTS, Artifact, Runs, WorkflowRun
+
+_MOST_RUNS = 500
+"""How many runs with an artifact of the name are looked at."""
+_SUCCESS = "success"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which run would do."""
+
+    artifact: str
+    branch: str
+    workflow: str
+    """File name or number."""
+    other_than: int
+    """The run that made the new side."""
+    commit: str = ""
+    """What the new side ran, when the merge base with `branch` says which run is the best one."""
+    is_earlier: bool = False
+    """Whether the run must be an earlier one: the new side is a run of the same branch."""
+
+    def fits(self, run: WorkflowRun) -> bool:
+        """Whether a run would do, if it has the artifact."""
+        return (
+            run.number != self.other_than
+            and (not self.is_earlier or run.number < self.other_than)
+            and run.is_own
+            and run.branch == self.branch
+            and run.event in OF_A_BRANCH
+            and run.conclusion == _SUCCESS
+            and self.workflow in (run.workflow, str(run.workflow_number))
+        )
+
+
+class Found(NamedTuple):
+    """The run to compare with."""
+
+    run: WorkflowRun
+    artifact: Artifact
+
+
+@dataclass
+class _Met:
+    """What was met on the way and did not fit, for whoever asks why there is no baseline."""
+
+    names: int = 0
+    why: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        if not self.names:
+            return "there is no artifact of that name yet"
+        said = [f"{number:,} {words}" for words, number in self.why.items()]
+        return f"of {counted(self.names, 'artifact')} of that name {', '.join(said)}"
+
+
+def find_baseline(runs: Runs, wanted: Wanted, merge_base: str) -> Found | NoBaseline:
+    """The run to compare with, or why there is none. Raises ApiError.
+
+    `merge_base` is empty when it is not known, or means nothing.
+    """
+    if merge_base:
+        at_base = sorted(filter(wanted.fits, runs.at_commit(merge_base, wanted.branch)), key=lambda run: -run.number)
+        for run in at_base:
+            artifact = _usable(runs, run.number, wanted.artifact)
+            if artifact is not None:
+                return Found(run, artifact)
+    met = _Met()
+    found = _newest(runs, wanted, met)
+    if found is not None:
+        return found
+    return NoBaseline(_reason(wanted, met), _advice(wanted))
+
+
+def _usable(runs: Runs, run: int, name: str) -> Artifact | None:
+    return next((artifact for artifact in runs.artifacts_of(run, name) if not artifact.is_expired), None)
+
+
+def _newest(runs: Runs, wanted: Wanted, met: _Met) -> Found | None:
+    """The newest run that fits, through the artifacts of the name: most runs of a branch may have none."""
+    best: Found | None = None
+    seen: set[int] = set()
+    for artifact in runs.artifacts_named(wanted.artifact):
+        if best is not None and artifact.created_at < best.run.created_at:
+            # What follows was made before that run began: by older runs, or older attempts.
+            break
+        met.names += 1
+        why_not = _why_not(artifact, wanted)
+        if why_not:
+            met.why[why_not] += 1
+            continue
+        if artifact.run in seen or (best is not None and artifact.run < best.run.number):
+            continue
+        seen.add(artifact.run)
+        if len(seen) > _MOST_RUNS:
+            met.why[f"of runs beyond the {_MOST_RUNS} that are looked at"] += 1
+            break
+        run = runs.run(artifact.run)
+        if not wanted.fits(run):
+            met.why[_why_no_run(run, wanted)] += 1
+            continue
+        # The newest of the run: it may have been started again since.
+        own = _usable(runs, run.number, wanted.artifact)
+        if own is not None:
+            best = Found(run, own)
+    return best
+
+
+def _why_not(artifact: Artifact, wanted: Wanted) -> str:
+    if artifact.is_expired:
+        return "expired"
+    if artifact.run == wanted.other_than:
+        return "of this run"
+    if not artifact.is_own:
+        return "of forks"
+    if artifact.branch != wanted.branch:
+        return "of other branches"
+    return ""
+
+
+def _why_no_run(run: WorkflowRun, wanted: Wanted) -> str:
+    if run.conclusion != _SUCCESS:
+        return "of runs that did not succeed"
+    if wanted.workflow not in (run.workflow, str(run.workflow_number)):
+        return "of other workflows"
+    if run.event not in OF_A_BRANCH:
+        return "of runs that may have run proposed changes"
+    return "of later runs"
+
+
+def _reason(wanted: Wanted, met: _Met) -> Sentence:
+    return Sentence(
+        f"no successful run of {quoted(wanted.workflow)} on {quoted(wanted.branch)} has an artifact "
+        f"{quoted(wanted.artifact)} that is still there ({met})"
+    )
+
+
+def _advice(wanted: Wanted) -> Sentence:
+    return Sentence(
+        f"To make a baseline, let a run of {quoted(wanted.workflow)} on {quoted(wanted.branch)}, on push, on schedule "
+        f"or by hand, upload its rollouts as artifact {quoted(wanted.artifact)} and succeed: the next comparison finds "
+        f"it. {field_name('old-branch')}, {field_name('old-workflow')} and {field_name('old-run-id')} name another "
+        f"place to look. At most the newest {MOST_ARTIFACTS:,} artifacts of a name are looked at."
+    )
+
+
+def merge_base_of(runs: Runs, wanted: Wanted, warn: Callable[[str], None]) -> str:
+    """The merge base that the wanted run should have run; empty when there is none to look for, or it is not known."""
+    if not wanted.commit or wanted.is_earlier:
+        return ""
+    try:
+        return runs.merge_base(wanted.branch, wanted.commit)
+    except ApiError as fault:
+        advice = ": the job needs `permissions: contents: read`" if fault.status in (403, 404) else ""
+        said = f"GitHub says {fault}" if fault.status else str(fault)
+        warn(f"the merge base with `{wanted.branch}` is not known ({said}{advice}): the newest baseline is taken")
+        return ""
