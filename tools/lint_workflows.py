@@ -1,4 +1,7 @@
-"""Check action.yml, the workflow files and the Dockerfile: schemas, actionlint, zizmor, hadolint; none asks online."""
+"""Check action.yml, .github, the example workflows and the Dockerfile: schemas, actionlint, zizmor, hadolint.
+
+None of them asks online.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 ACTIONLINT = ROOT / "tools" / "actionlint"
+DEPENDABOT = ".github/dependabot.yml"
+ISSUES = ROOT / ".github" / "ISSUE_TEMPLATE"
 
 
 def workflows() -> list[str]:
@@ -19,11 +24,19 @@ def workflows() -> list[str]:
     return sorted(str(file.relative_to(ROOT)) for folder in folders for file in folder.glob("*.yml"))
 
 
+def issue_forms() -> list[str]:
+    """The forms for issues."""
+    return sorted(str(file.relative_to(ROOT)) for file in ISSUES.glob("*.yml") if file.name != "config.yml")
+
+
 def checks() -> Iterator[list[str]]:
     """The commands that must succeed."""
     schema = [str(BIN / "check-jsonschema"), "--quiet", "--builtin-schema"]
     yield [*schema, "vendor.github-actions", "action.yml"]
     yield [*schema, "vendor.github-workflows", *workflows()]
+    yield [*schema, "vendor.dependabot", DEPENDABOT]
+    yield [*schema, "vendor.github-issue-config", str(ISSUES / "config.yml")]
+    yield [*schema, "vendor.github-issue-forms", *issue_forms()]
     yield [
         str(BIN / "zizmor"),
         "--offline",
@@ -31,6 +44,7 @@ def checks() -> Iterator[list[str]]:
         "--quiet",
         "--min-severity=medium",
         "action.yml",
+        DEPENDABOT,
         *workflows(),
     ]
     yield [str(BIN / "hadolint"), "Dockerfile"]
