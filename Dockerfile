@@ -12,6 +12,9 @@ RUN python3 -m venv /opt/tools \
         --require-hashes --only-binary :all: -r requirements/runtime.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
+# An archive names its commit itself; whoever builds from a checkout can tell it.
+ARG COMMIT=""
+RUN sed -i "s/[\$]Format:%H[\$]/${COMMIT:-&}/" src/rollout_compare/version.py
 # -I: neither the workspace nor a variable of an earlier step can bring in code. Compiled with hashes that are not
 # checked, a start reads no source; and the same source makes the same files.
 RUN /opt/tools/bin/python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --no-index --wheel-dir dist . \

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from rollout_compare.core.errors import UsageError
 from rollout_compare.core.field import is_field_name
-from rollout_compare.version import VERSION
+from rollout_compare.version import VERSION, commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,11 +61,12 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    """Prints the version as it is; argparse's own action imports what wraps text first."""
+    """Prints the version and the commit as they are; argparse's own action imports what wraps text first."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         """Print and exit."""
-        sys.stdout.write(f"rollout-compare {VERSION}\n")
+        made_from = commit()
+        sys.stdout.write(f"rollout-compare {VERSION}{f' ({made_from})' if made_from else ''}\n")
         parser.exit()
 
 
@@ -145,7 +146,7 @@ def _parser() -> argparse.ArgumentParser:
         help="show [redacted] instead of what matches, in every report (repeatable)",
     )
     add("--format", choices=("text", "markdown", "json"), default="text", help="what to print (default text)")
-    add("--version", action=_Version, nargs=0, help="show the version and exit")
+    add("--version", action=_Version, nargs=0, help="show the version and the commit, and exit")
     return parser
 
 

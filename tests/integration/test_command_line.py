@@ -136,7 +136,7 @@ def test_the_version_is_that_of_the_summary(run: Runner, summary: Summary, sides
     done = run("--version")
     assert (done.status, done.err) == (0, "")
     tool = summary(*sides)["tool"]
-    assert done.out == f"{tool['name']} {tool['version']}\n"
+    assert re.fullmatch(rf"{tool['name']} {re.escape(tool['version'])}( \([0-9a-f]{{12}}\))?\n", done.out)
     assert re.match(r"\d+\.\d+", tool["version"])
 
 
