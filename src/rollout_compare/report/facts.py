@@ -7,6 +7,7 @@ All text here is redacted and of bounded length, but not yet harmless: whoever s
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,10 +56,17 @@ class Maker:
     old: list[str]
     new: list[str]
 
+    is_one_sided: bool = False
+
     @property
     def same(self) -> bool:
         """Whether both sides name the same."""
         return self.old == self.new
+
+    @property
+    def difference(self) -> str:
+        """Whether that is a change; nothing when there is no old side."""
+        return "" if self.is_one_sided else "same" if self.same else "changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,13 +261,13 @@ class Facts:
         old, new = self.comparison.old, self.comparison.new
         named = (("model", old.models, new.models), ("agent", old.agents_seen, new.agents_seen))
         return [
-            Maker(
-                name,
-                *([shortened(text, NAME_LIMIT, self.redact) for text, _ in seen.most_common(2)] for seen in both),
-            )
-            for name, *both in named
-            if any(both)
+            Maker(name, self._most_common(old_names), self._most_common(new_names), self.is_one_sided)
+            for name, old_names, new_names in named
+            if old_names or new_names
         ]
+
+    def _most_common(self, seen: Counter[str]) -> list[str]:
+        return [shortened(text, NAME_LIMIT, self.redact) for text, _ in seen.most_common(2)]
 
     @property
     def groups(self) -> Iterator[GroupFigure]:

@@ -147,7 +147,13 @@ class _Page:
             "advice": "" if facts.advice is None else prose(facts.advice),
             "figures": list(map(_figure, facts.figures)),
             "makers": [
-                {"name": ours(maker.name.capitalize()), "old": maker.old, "new": maker.new, "same": maker.same}
+                {
+                    "name": ours(maker.name.capitalize()),
+                    "old": maker.old,
+                    "new": maker.new,
+                    "same": maker.same,
+                    "difference": ours(maker.difference),
+                }
                 for maker in facts.makers
             ],
             "changed": changed,

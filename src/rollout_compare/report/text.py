@@ -93,7 +93,8 @@ def _figures(facts: Facts) -> Iterator[str]:
     yield from _table([Figure("", "old", "new", "difference"), *figures])
     for maker in facts.makers:
         told = [", ".join(map(label, names)) or "-" for names in (maker.old, maker.new)]
-        yield f"  {maker.name} " + (told[0] if maker.same else f"old {told[0]}, new {told[1]}")
+        is_told_apart = maker.difference == "changed"
+        yield f"  {maker.name} " + (f"old {told[0]}, new {told[1]}" if is_told_apart else told[1])
     for number, group in enumerate(facts.groups):
         if number == _LISTED:
             yield f"  … and {len(facts.statistics.groups) - _LISTED:,} more (--json lists every one)"
@@ -112,7 +113,7 @@ def _table(figures: Sequence[Figure]) -> Iterator[str]:
         line = f"  {'  '.join(cells)}  "
         interval = f" ({figure.interval})" if figure.interval else ""
         if len(line + figure.difference + interval) <= _WIDTH or not interval:
-            yield line + figure.difference + interval
+            yield (line + figure.difference + interval).rstrip()
         else:
             yield line + figure.difference
             yield " " * len(line) + interval.strip()
