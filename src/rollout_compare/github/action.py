@@ -12,18 +12,18 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import NoReturn
 
 from rollout_compare.core.cut import shortened
 from rollout_compare.core.errors import CompareInputError, UsageError
 from rollout_compare.github.artifact import Service
-from rollout_compare.github.client import ApiError, Client, Clock, SystemClock, is_rate_limit
-from rollout_compare.github.comment import Posted, Stamp, Writer
-from rollout_compare.github.event import Action, Event, EventError, decide
+from rollout_compare.github.client import Client, Clock, SystemClock
+from rollout_compare.github.comment import Posted, Stamp
+from rollout_compare.github.event import Event, EventError, decide
 from rollout_compare.github.origin import origin_of
-from rollout_compare.github.pulls import find_pull_requests
+from rollout_compare.github.posting import Posting
 from rollout_compare.github.runner import Commands, Files, Workspace, free_place, made_folder
 from rollout_compare.github.settings import OUTPUTS, SettingError, Settings, count_outputs
 from rollout_compare.github.sides import Fetcher, Tools
@@ -38,12 +38,9 @@ from rollout_compare.reports import Reports, Request
 from rollout_compare.version import VERSION
 
 _REPORT, _UNREADABLE, _MISUSED, _TERMINATED = 0, 1, 2, 143
-_SIZES = (COMMENT.size, 40_000, 20_000)
-"""Code points of a comment: what is tried when GitHub finds the one before too long."""
 _SHORT_SHA = 7
 _LONGEST_TITLE = 200
 _FILES = {"summary-path": "summary.json", "markdown-path": "report.md", "html-path": "report.html"}
-_RECIPES = "docs/recipes.md"
 _USER_AGENT = f"rollout-compare/{VERSION}"
 
 
@@ -110,6 +107,7 @@ class _Step:
         self._files = Files(environment, commands.warning)
         self._event = self._read_event(environment)
         self._decision = decide(self._event, settings.pr_number)
+        self._posting = Posting(settings, self._event.repository, self._decision, self._client, commands)
         self._downloads: tuple[Download, ...] = ()
         self._template = None if settings.template is None else self._own_template(settings.template)
 
@@ -148,7 +146,7 @@ class _Step:
         stamped = replace(setting, run_line=stamp.text())
         if not uploads.whole and self._settings.job_summary and self._files.room_for_summary():
             stamped = replace(stamped, elsewhere="the job summary")
-        posted = self._comment(
+        posted = self._posting.comment(
             lambda size: self._markdown(reports, COMMENT._replace(size=size), stamped),
             stamp,
             create=self._settings.comment == "always" or changed,
@@ -210,7 +208,7 @@ class _Step:
         setting = self._setting()
         stamp = Stamp(self._event.run, self._decision.head_sha, "")
         stamped = replace(setting, run_line=stamp.text())
-        self._comment(lambda _: unreadable_report(message, stamped), stamp, create=False)
+        self._posting.comment(lambda _: unreadable_report(message, stamped), stamp, create=False)
         self._summarize(lambda _: unreadable_report(message, setting))
         self._commands.error(f"{message}; {self._workspace.visible()}" if fault.is_missing else message)
         return _UNREADABLE
@@ -274,52 +272,6 @@ class _Step:
             warn=self._commands.warning,
         )
 
-    def _comment(self, bodies: Callable[[int], str], stamp: Stamp, *, create: bool) -> list[Posted]:
-        """Comment on the pull requests that the run is about, as far as that can be done."""
-        decision, settings = self._decision, self._settings
-        if settings.comment == "off":
-            return []
-        if not decision.can_write:
-            self._commands.warning(
-                f"not commented: {decision.reason}. The report is in `{settings.report_dir}`; to comment on it, let a "
-                f"workflow that is triggered by workflow_run do so: see {_RECIPES}"
-            )
-            return []
-        if decision.action is Action.NOTHING:
-            (self._commands.warning if decision.is_refused else self._commands.notice)(
-                f"not commented: {decision.reason}"
-            )
-            return []
-        if not settings.github_token.get_secret_value():
-            self._commands.notice("not commented: there is no `github-token`")
-            return []
-        client = self._client()
-        try:
-            found = find_pull_requests(decision, client, self._event.repository)
-        except ApiError as fault:
-            self._commands.warning(f"not commented: the pull request is not known ({_advised(fault)})")
-            return []
-        if not found.numbers:
-            (self._commands.warning if found.is_doubtful else self._commands.notice)(f"not commented: {found.reason}")
-        return list(self._posted(client, found.numbers, bodies, stamp, create=create))
-
-    def _posted(
-        self, client: Client, numbers: Sequence[int], bodies: Callable[[int], str], stamp: Stamp, *, create: bool
-    ) -> Iterator[Posted]:
-        marker = str(Setting(self._settings.comment_id).marker)
-        writer = Writer(client, self._event.repository, marker, warn=self._commands.warning, tell=self._commands.notice)
-        for number in numbers:
-            try:
-                posted = writer.write(number, bodies, stamp, create=create, sizes=_SIZES)
-            except ApiError as fault:
-                self._commands.warning(f"pull request {number} is not commented on: {_advised(fault)}")
-            except TemplateError as fault:
-                # It was fine for the report files, which have more room.
-                self._commands.warning(f"pull request {number} is not commented on: {fault}")
-            else:
-                if posted.number:
-                    yield posted
-
     def _client(self) -> Client:
         event = self._event
         return Client(
@@ -364,20 +316,3 @@ class _Step:
 def _has_changed(reports: Reports) -> bool:
     counts = reports.comparison.counts
     return bool(counts["flipped"] or counts["flipped_agent_error"] or reports.comparison.warnings)
-
-
-def _advised(fault: ApiError) -> str:
-    """What GitHub says, and what to do about it."""
-    said = f"GitHub says {fault.status}, {fault.message}" if fault.status else fault.message
-    if fault.status == 401:
-        return f"{said}: the `github-token` is not accepted"
-    if fault.status == 403 and "locked" in fault.message.lower():
-        return f"{said}: the conversation is locked"
-    if fault.status == 403 and "archived" in fault.message.lower():
-        return f"{said}: the repository takes no comments"
-    if fault.status in (403, 404) and not is_rate_limit(fault):
-        return (
-            f"{said}: the job needs `permissions: pull-requests: write`; for pull requests from forks and by "
-            f"Dependabot see {_RECIPES}"
-        )
-    return said

@@ -15,6 +15,8 @@ from rollout_compare.core.inputs import find_rollouts_below, find_shards
 from rollout_compare.github.archive import Archive, ArchiveError, is_zip
 
 _PIECE = 1 << 20
+_NAMED = 10
+"""How many files of an artifact are named when the wanted one is not among them."""
 
 
 class Unpacked:
@@ -55,7 +57,12 @@ class Unpacked:
         if not os.path.lexists(place):
             # A glob, as far as it is one: the folder's own name is none.
             place = os.path.join(glob.escape(self.root), path)
-        shards = find_shards([place])
+        try:
+            shards = find_shards([place])
+        except CompareInputError as fault:
+            if not fault.is_missing:
+                raise
+            raise CompareInputError(fault.path, f"{fault.what} in the artifact{self._listed()}") from None
         # The names are all that was there so far.
         shutil.rmtree(self.root)
         os.mkdir(self.root)
@@ -81,6 +88,11 @@ class Unpacked:
     def holds(self, folder: str) -> bool:
         """Whether the artifact has a folder."""
         return posixpath.normpath(folder) in self._folders
+
+    def _listed(self) -> str:
+        names = sorted(self._members)
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        return f", which holds {', '.join(names[:_NAMED])}{more}" if names else ", which holds no file"
 
     def _single_file(self, path: str) -> str:
         """The file that the artifact is, under the artifact's name."""
