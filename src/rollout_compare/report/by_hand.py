@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rollout_compare.core.schema import SideName
-from rollout_compare.report.facts import NAME_LIMIT, Input
+from rollout_compare.report.facts import Input
+from rollout_compare.report.wording import NAME_LIMIT
 
 
 class Download(NamedTuple):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from rollout_compare.core.schema import REWARD_TOLERANCE, counted
-from rollout_compare.report.facts import reward_text
+from rollout_compare.report.wording import reward_text
 from rollout_compare.statistics.paired import Interval
 
 Kind = Literal["worse", "better", "same"]

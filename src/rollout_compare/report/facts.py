@@ -1,14 +1,14 @@
 """What there is to tell of a comparison, in words and figures: each report only lays it out.
 
 All text here is redacted and of bounded length, but not yet harmless: whoever shows it goes through
-`rollout_compare.report.untrusted`. The minus of figures is U+2212, as in the verdict.
+`rollout_compare.report.untrusted`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -17,21 +17,26 @@ from rollout_compare.core.assessment import Group, Secondary
 from rollout_compare.core.baseline import OneSided
 from rollout_compare.core.compare import Comparison
 from rollout_compare.core.cut import shortened
-from rollout_compare.core.schema import FLIPS, Sentence, SideName, TaskComparison, TaskSide, counted, p_text
+from rollout_compare.core.schema import FLIPS, Sentence, SideName, TaskSide, counted, p_text
 from rollout_compare.core.side import Side
 from rollout_compare.core.verifier_output import VerifierOutput, VerifierOutputs
 from rollout_compare.report.untrusted import Redactor
-from rollout_compare.statistics.evidence import Evidence
+from rollout_compare.report.wording import (
+    NAME_LIMIT,
+    change_of,
+    evidence_text,
+    mean_text,
+    repeats_text,
+    rewards_text,
+    signed,
+    spread,
+    told_apart,
+    whole,
+    without_zero,
+)
 from rollout_compare.statistics.paired import Interval
 
-NAME_LIMIT = 200
-"""Longest name of a task, a file or a model that a report for people shows, in characters."""
 _VERDICT_HEAD = re.compile(r"[^:(]*[^:( ]")
-_MINUS = "\N{MINUS SIGN}"
-_WIDE = 1e6
-"""Rewards from here on are told by their power of ten."""
-_MOST_REWARDS = 20
-"""How many repeats of a task are told one by one."""
 WINS: dict[SideName, str] = {"old": "old wins", "new": "new wins"}
 SIDES: tuple[SideName, SideName] = ("old", "new")
 
@@ -376,14 +381,6 @@ class Facts:
         return f"{self.redact.count} {'secret' if self.redact.count == '1' else 'secrets'} redacted"
 
 
-def change_of(task: TaskComparison) -> float:
-    """Half of how much a flipped task's reward changed, which is what flips are ordered by."""
-    assert task.old is not None
-    assert task.new is not None
-    # Halves: a difference of two very large rewards would not be a number.
-    return (task.new.counted_reward or 0.0) / 2 - (task.old.counted_reward or 0.0) / 2
-
-
 def _is_clear(interval: Interval | None) -> bool:
     return interval is not None and (interval.low > 0 or interval.high < 0)
 
@@ -404,14 +401,8 @@ def _figures_of_one(alone: OneSided) -> Iterator[Figure]:
 
 def _secondary(other: Secondary) -> Figure:
     name = f"{other.name.replace('_', ' ')}, {counted(other.n, 'task')}"
-    difference = _without_zero(f"{other.mean_difference:+,.1f}")
+    difference = without_zero(f"{other.mean_difference:+,.1f}")
     return Figure(name, f"{other.mean_old:,.1f}", f"{other.mean_new:,.1f}", difference)
-
-
-def evidence_text(evidence: Evidence) -> str:
-    """The tag of a flip and its p-value, in words."""
-    p = "" if evidence.p is None else f", p {p_text(evidence.p)}"
-    return evidence.tag.replace("_", " ") + p
 
 
 def _signals(name: SideName, side: TaskSide) -> Iterator[Signal]:
@@ -421,58 +412,3 @@ def _signals(name: SideName, side: TaskSide) -> Iterator[Signal]:
         yield Signal(name, "reports", side.agent_error)
     if side.failure_kind is not None:
         yield Signal(name, "measured failure", side.failure_kind)
-
-
-def repeats_text(old: TaskSide, new: TaskSide) -> str:
-    """How many rows a task has on the sides; empty when it has one on each."""
-    return "" if old.rows == new.rows == 1 else f"{old.rows} v {new.rows} rows"
-
-
-def rewards_text(rewards: Sequence[float | None]) -> str:
-    """The rewards of a task's rows on one side, in reading order."""
-    shown = ", ".join(map(reward_text, rewards[:_MOST_REWARDS]))
-    return shown + (f" and {len(rewards) - _MOST_REWARDS:,} more" if len(rewards) > _MOST_REWARDS else "")
-
-
-def reward_text(reward: float | None, digits: int = 6) -> str:
-    """One reward, or that there is none that counts."""
-    return "masked" if reward is None else f"{reward:.{digits}g}".replace("-", _MINUS)
-
-
-def told_apart(old: float | None, new: float | None) -> tuple[str, str]:
-    """Both rewards with as many digits as it takes to see that they differ."""
-    for digits in (6, 9, 12):
-        texts = reward_text(old, digits), reward_text(new, digits)
-        if texts[0] != texts[1]:
-            return texts
-    return reward_text(old, 17), reward_text(new, 17)
-
-
-def mean_text(number: float) -> str:
-    """A mean reward to three decimals."""
-    return (f"{number:.3f}" if abs(number) < _WIDE else f"{number:.3g}").replace("-", _MINUS)
-
-
-def signed(number: float) -> str:
-    """A difference of mean rewards, with its sign."""
-    return _without_zero(f"{number:+.3f}" if abs(number) < _WIDE else f"{number:+.3g}")
-
-
-def _without_zero(text: str) -> str:
-    """A signed number as it is shown; 0 has no sign and no decimals."""
-    return text.replace("-", _MINUS) if text.strip("+-0.") else "0"
-
-
-def whole(number: int) -> str:
-    """A difference of two counts, with its sign unless it is 0."""
-    return f"{number:+,}".replace("-", _MINUS) if number else "0"
-
-
-def spread(interval: Interval | None) -> str:
-    """A confidence interval in words; empty when there is none."""
-    return "" if interval is None else f"95% CI {signed(interval.low)} to {signed(interval.high)}"
-
-
-def joined_by(join_key: str, prefix: str | None) -> tuple[str, str | None]:
-    """A key and the prefix stripped from its ids: both from the inputs."""
-    return shortened(join_key, NAME_LIMIT), None if prefix is None else shortened(prefix, NAME_LIMIT)

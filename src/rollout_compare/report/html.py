@@ -22,12 +22,10 @@ from rollout_compare.core.cut import shortened
 from rollout_compare.core.schema import Category, TaskComparison, TaskSide, counted
 from rollout_compare.core.verifier_output import LONGEST_TAIL, VerifierOutput
 from rollout_compare.report.chart import Bar, difference_bars, reward_chart
-from rollout_compare.report.facts import (
+from rollout_compare.report.facts import SIDES, WINS, Facts, GroupFigure
+from rollout_compare.report.untrusted import is_web_address, label, log_line
+from rollout_compare.report.wording import (
     NAME_LIMIT,
-    SIDES,
-    WINS,
-    Facts,
-    GroupFigure,
     change_of,
     evidence_text,
     joined_by,
@@ -36,7 +34,6 @@ from rollout_compare.report.facts import (
     rewards_text,
     told_apart,
 )
-from rollout_compare.report.untrusted import is_web_address, label, log_line
 from rollout_compare.version import VERSION
 
 LISTED = 100_000

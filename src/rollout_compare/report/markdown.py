@@ -14,9 +14,10 @@ from rollout_compare.core.cut import shortened
 from rollout_compare.core.schema import counted
 from rollout_compare.report.budget import Budget, Limit, Plan
 from rollout_compare.report.by_hand import Download, command_line
-from rollout_compare.report.facts import NAME_LIMIT, Facts, Figure, Flip, Listing, joined_by
+from rollout_compare.report.facts import Facts, Figure, Flip, Listing
 from rollout_compare.report.template import REPORT, Template, TemplateError, built_in_template
 from rollout_compare.report.untrusted.markdown import code, hidden, link, ours, prose, strong
+from rollout_compare.report.wording import NAME_LIMIT, joined_by
 from rollout_compare.version import VERSION
 
 if TYPE_CHECKING:
