@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from rollout_compare.github.artifact import Service, Uploaded
-from rollout_compare.github.client import SystemClock
+from rollout_compare.github.clock import SystemClock
 from rollout_compare.github.uploads import zipped
 from tests.stand_in.artifacts import OTHER_JOB, Artifacts, Casing
 

@@ -19,7 +19,8 @@ from typing import NoReturn
 from rollout_compare.core.cut import shortened
 from rollout_compare.core.errors import CompareInputError, UsageError
 from rollout_compare.github.artifact import Service
-from rollout_compare.github.client import Client, Clock, SystemClock
+from rollout_compare.github.client import Client
+from rollout_compare.github.clock import Clock, SystemClock
 from rollout_compare.github.comment import Posted, Stamp
 from rollout_compare.github.event import Event, EventError, decide
 from rollout_compare.github.origin import origin_of

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 from xml.sax.saxutils import escape as escaped
 
-from rollout_compare.github.client import Clock
+from rollout_compare.github.clock import Clock
 from rollout_compare.github.payload import at, text_at
 from rollout_compare.github.sending import ArtifactError, ConflictError, Sender
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from rollout_compare.github.clock import Clock
 from rollout_compare.github.payload import at
 
 if TYPE_CHECKING:
@@ -38,35 +38,6 @@ _MOST_REDIRECTIONS = 3
 _RATE_LIMITS = ("rate limit", "please wait a few minutes", "please retry your request again later", "abuse detection")
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
-
-
-class Clock(Protocol):
-    """Time as it passes for a run."""
-
-    def now(self) -> float:
-        """Seconds since some moment, never going back."""
-
-    def wall(self) -> float:
-        """Seconds since 1970, for what a server says of its own clock."""
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-
-
-class SystemClock:
-    """The machine's own clock."""
-
-    def now(self) -> float:
-        """Seconds since some moment, never going back."""
-        return time.monotonic()
-
-    def wall(self) -> float:
-        """Seconds since 1970."""
-        return time.time()
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-        time.sleep(seconds)
 
 
 class Answer(NamedTuple):

@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 
-from rollout_compare.github.client import Clock, silence_urllib3
+from rollout_compare.github.client import silence_urllib3
+from rollout_compare.github.clock import Clock
 from rollout_compare.github.sending import ArtifactError, no_auth
 
 _TRIES = 3

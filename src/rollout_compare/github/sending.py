@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rollout_compare.github.client import Clock, silence_urllib3
+from rollout_compare.github.client import silence_urllib3
+from rollout_compare.github.clock import Clock
 from rollout_compare.github.payload import text_at
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.schema import SideName
 from rollout_compare.github.artifact import Service
 from rollout_compare.github.baseline import Found, Wanted, find_baseline, merge_base_of
-from rollout_compare.github.client import ApiError, Client, Clock
+from rollout_compare.github.client import ApiError, Client
+from rollout_compare.github.clock import Clock
 from rollout_compare.github.contents import Content, content_of, of_run, of_this_run, unreadable
 from rollout_compare.github.download import download
 from rollout_compare.github.event import Decision, Event

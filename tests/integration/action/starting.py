@@ -10,10 +10,10 @@ import logging
 import sys
 import time
 
-from rollout_compare.github import action, client
+from rollout_compare.github import action, clock
 
 
-class Impatient(client.SystemClock):
+class Impatient(clock.SystemClock):
     """A clock on which waiting takes no time."""
 
     def __init__(self) -> None:
