@@ -35,7 +35,7 @@ _CONTROL = re.compile(r"(\r?\n|\r|\x1b\[[0-?]*[ -/]*[@-~])")
 _MOVES = re.compile(r"\x1b\[(\d{0,4})(?:;\d*)?([AFJK])")
 
 
-def tail_of(text: str, lines: int, *, whole: bool = True, redact: Redaction = KEEP) -> list[str]:
+def tail_of(text: str, lines: int, *, whole: bool, redact: Redaction = KEEP) -> list[str]:
     """The last `lines` lines of `text`: overwritten and redrawn lines in their last state, long ones cut.
 
     `whole` says that `text` starts where the output does. Control sequences of a terminal are carried out or dropped.

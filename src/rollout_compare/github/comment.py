@@ -101,12 +101,10 @@ class Thread(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """What became of the comment."""
+    """The comment that stands; number 0 when there is none."""
 
     number: int
     url: str
-    what: str
-    """`created`, `updated`, `unchanged`, `kept` (a newer report stands) or `none` (there was nothing to say)."""
 
 
 class Writer:
@@ -141,7 +139,7 @@ class Writer:
         for other in thread.others:
             self._warn(f"another bot's comment carries the same marker and is left alone: {other.url}")
         if not thread.ours and not create:
-            return Posted(0, "", "none")
+            return Posted(0, "")
         for comment in thread.ours:
             standing = Stamp.of_body(comment.body)
             if standing is not None and stamp.is_other_of_same_run(standing):
@@ -174,16 +172,13 @@ class Writer:
 
         def change(body: str) -> Posted:
             if _normal(body) == _normal(oldest.body):
-                return Posted(oldest.number, oldest.url, "unchanged")
+                return Posted(oldest.number, oldest.url)
             path = f"/repos/{self._repository}/issues/comments/{oldest.number}"
             self._client.patch(path, {"body": body})
-            return Posted(oldest.number, oldest.url, "updated")
+            return Posted(oldest.number, oldest.url)
 
         try:
-            if better is not None:
-                settled = change(better.body)._replace(what="kept")
-            else:
-                settled = self._sized(bodies, sizes, change)
+            settled = self._sized(bodies, sizes, change) if better is None else change(better.body)
         except ApiError as fault:
             if fault.status != 404:
                 raise
@@ -222,11 +217,11 @@ class Writer:
                 self._client.wait_after(fault, tries)
                 for comment in self._thread(number).ours:
                     if Stamp.of_body(comment.body) == stamp:
-                        return Posted(comment.number, comment.url, "created")
+                        return Posted(comment.number, comment.url)
             else:
                 # Where GraphQL is missing, only this tells who we are.
                 self._login = text_at(made, "user", "login") or self._login
-                return Posted(_identity(at(made, "id")), text_at(made, "html_url"), "created")
+                return Posted(_identity(at(made, "id")), text_at(made, "html_url"))
         raise AssertionError
 
     def _sized(self, bodies: Callable[[int], str], sizes: list[int], write: Callable[[str], Posted]) -> Posted:
