@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 _RECORDED = "$Format:%H$"
 """The commit, as `git archive` and the build of the image write it; in a checkout, this is what it stays."""
 _SHA = re.compile(r"[0-9a-f]{40,64}")
