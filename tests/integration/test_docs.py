@@ -149,6 +149,17 @@ def test_what_is_written_from_the_settings_is_in_step_with_them() -> None:
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_each_workflow_is_on_the_page_of_recipes_as_it_is(workflow: Path) -> None:
+    name = workflow.name
+    text = workflow.read_text(encoding="utf-8")
+    assert f"\n[`{name}`](../examples/workflows/{name}):\n\n```yaml\n{text}```\n" in RECIPES
+
+
+def test_the_page_of_recipes_holds_no_workflow_that_is_no_file() -> None:
+    assert len(WORKFLOWS) == len(blocks(RECIPES, "yaml")) > 5
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
 def test_workflows_grant_nothing_by_default_and_pin_what_others_wrote(workflow: Path) -> None:
     text = workflow.read_text(encoding="utf-8")
     whole = yaml.safe_load(text)

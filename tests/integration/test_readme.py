@@ -1,0 +1,117 @@
+"""README, taken at its word: each of its blocks is run as it stands, in a folder with what it speaks of."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rollout_compare.github.settings import input_names
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLE = ROOT / "examples" / "legacy-vs-harbor"
+BIN = Path(sys.executable).parent
+
+
+def blocks(language: str = "") -> list[str]:
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    return [text for named, text in found if named == language]
+
+
+def commands(start: str) -> list[str]:
+    """The lines of plain blocks that begin with a word, without the words behind `#`."""
+    lines = [line for block in blocks() for line in block.splitlines()]
+    found = [shlex.join(shlex.split(line, comments=True)) for line in lines if line.startswith(start)]
+    assert found
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What the commands speak of: two sides, shards, packed files, a template, logs."""
+    for name in ("OLD", "NEW"):
+        side = tmp_path / name
+        side.mkdir()
+        shutil.copy(EXAMPLE / f"{name.lower()}.jsonl", side / "rollouts.jsonl")
+    for name in ("a", "b"):
+        shutil.copy(EXAMPLE / "old.jsonl", tmp_path / f"{name}.jsonl")
+    shutil.copytree(EXAMPLE / "verifier-logs", tmp_path / "runs" / "7" / "verifier-logs")
+    (tmp_path / "run-1").mkdir()
+    zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+    packed = zstd.compress((EXAMPLE / "new.jsonl").read_bytes())
+    (tmp_path / "run-1" / "rollouts.jsonl.zst").write_bytes(packed)
+    (tmp_path / "own.md.j2").write_text('{% extends "report.md.j2" %}\n', encoding="utf-8")
+    for name in ("old", "new"):
+        shutil.copy(EXAMPLE / f"{name}.jsonl", tmp_path / f"{name}.jsonl")
+    return tmp_path
+
+
+def run_in(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        command, cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("command", commands("rollout-compare"))
+def test_each_command_makes_its_report(folder: Path, command: str) -> None:
+    done = run_in(folder, "/bin/sh", "-c", command)
+    if "--key metadata.case" in command:
+        # A field of one's own: the examples have none of that name, and the row that lacks it is named.
+        assert done.returncode == 1
+        assert re.match(r"error: OLD\S*:1: .*metadata\.case", done.stderr)
+        return
+    assert done.returncode == 0, done.stderr
+    assert "tasks" in done.stdout
+    for written in re.findall(r"--(?:markdown|html|json) (\S+)", command):
+        assert (folder / written).stat().st_size > 500
+        assert f"wrote {written}" in done.stderr
+
+
+def test_python_prints_the_verdict_and_the_flips(folder: Path) -> None:
+    [code] = blocks("python")
+    done = run_in(folder, sys.executable, "-c", code)
+    assert (done.returncode, done.stderr) == (0, "")
+    verdict, flips = done.stdout.splitlines()
+    assert verdict.startswith("Too little to conclude: 4 of 5 tasks")
+    assert flips == "3 ['chess-best-move', 'fix-git', 'headless-terminal']"
+
+
+def test_make_demo_compares_the_examples() -> None:
+    assert commands("make") == ["make demo", "make test"]
+    targets = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert all(f"\n{command.removeprefix('make ')}:" in targets for command in commands("make"))
+    if BIN != ROOT / ".venv" / "bin":
+        pytest.skip("make would set up an environment of its own")
+    done = run_in(ROOT, "make", "demo")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("$ rollout-compare examples/") == 2
+    assert "Too little to conclude: 4 of 5 tasks" in done.stdout
+
+
+def test_the_container_is_called_with_the_folder_it_is_to_see() -> None:
+    [command] = commands("docker run")
+    words = shlex.split(command)
+    place = words[words.index("-w") + 1]
+    assert words[words.index("-v") + 1] == f"$PWD:{place}"
+    assert words[-2:] == ["old.jsonl", "new.jsonl"]
+    [built] = re.findall(r"`docker build -t (\S+) \.`", README)
+    assert words[-3] == built
+
+
+def test_the_workflow_is_the_first_recipe_in_ten_lines() -> None:
+    [text] = blocks("yaml")
+    recipe = (ROOT / "examples" / "workflows" / "compare-with-main.yml").read_text(encoding="utf-8")
+    assert recipe.endswith(text)
+    assert len(text.splitlines()) == 10
+    [job] = yaml.safe_load(text)["jobs"].values()
+    assert job["permissions"] == {"actions": "read", "contents": "read", "pull-requests": "write"}
+    assert set(job["steps"][-1]["with"]) <= set(input_names())
