@@ -562,3 +562,10 @@ def test_a_side_without_a_row_leaves_every_task_of_the_other_missing(rollouts: R
     new = put(rollouts.folder / "new.jsonl", lines("a", "b"))
     assert summary(empty, new)["counts"]["missing_new_only"] == 2
     assert summary(new, empty)["counts"]["missing_old_only"] == 2
+
+
+def test_very_many_blank_lines_are_skipped(rollouts: Rollouts, summary: Summary) -> None:
+    # In proportion to their number: in proportion to its square, this would take minutes.
+    old = rollouts.write("old.jsonl", [{"task_name": "a", "reward": 1.0}])
+    old.write_text(old.read_text() + "\n" * 100_000)
+    assert summary(old, old)["sides"]["old"]["rows"] == 1

@@ -23,6 +23,9 @@ _HARMLESS = 1 << 20
 """Bytes up to which a single entry may be packed as well as it likes."""
 _LARGEST_READ = 4 << 20
 """The list of all entries is read as one piece: a longer one is not a list of that few."""
+_LONGEST_NAME = 1_000
+_DEEPEST = 50
+"""Folders above a file: more would only be there to wear somebody out."""
 _PIECE = 1 << 20
 _SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
 _NO_NAME = re.compile(r"[\x00-\x1f\x7f-\x9f\\]|^[A-Za-z]:")
@@ -141,5 +144,7 @@ def _is_plain(entry: zipfile.ZipInfo) -> bool:
     return (
         kind in (0, stat.S_IFREG)
         and _NO_NAME.search(entry.orig_filename) is None
+        and len(entry.filename) <= _LONGEST_NAME
+        and len(parts) <= _DEEPEST
         and all(part not in ("", ".", "..") for part in parts)
     )

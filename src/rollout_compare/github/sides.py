@@ -114,7 +114,7 @@ class Fetcher:
 
     def _new(self, name: str, sides: Sides) -> Content:
         origin = self._origin
-        sides.downloads.append(Download("new", name, origin.run, self._event.repository))
+        sides.downloads.append(Download("new", name, origin.run, self._gh_repository))
         if not origin.is_elsewhere:
             return of_this_run(self._tools.service, self._event.run.run_id, name)
         if not origin.run:
@@ -132,17 +132,21 @@ class Fetcher:
             artifact, content = of_run(runs, number, name)
             try:
                 run = runs.run(number)
-                wanted = self._wanted(name)
             except ApiError as fault:
                 unreadable(name, fault)
-            sides.baseline = self._baseline(run, artifact, merge_base_of(runs, wanted, self._tools.warn))
+            try:
+                merge_base = merge_base_of(runs, self._wanted(name), self._tools.warn)
+            except ApiError:
+                # It is only told of: which run to compare with was said.
+                merge_base = ""
+            sides.baseline = self._baseline(run, artifact, merge_base)
         else:
             found = self._look_up(name)
             if isinstance(found, NoBaseline):
                 sides.no_baseline = found
                 return None
             sides.baseline, content = found
-        sides.downloads.insert(0, Download("old", name, sides.baseline.run_id, self._event.repository))
+        sides.downloads.insert(0, Download("old", name, sides.baseline.run_id, self._gh_repository))
         return content
 
     def _look_up(self, name: str) -> tuple[Baseline, Content] | NoBaseline:
@@ -218,6 +222,12 @@ class Fetcher:
             return None
         made = made if made.tzinfo is not None else made.replace(tzinfo=UTC)
         return max(0.0, round((self._tools.clock.wall() - made.timestamp()) / _DAY, 2))
+
+    @property
+    def _gh_repository(self) -> str:
+        """The repository as GitHub's command line takes it, with the host unless it is the usual one."""
+        host = self._event.server_url.partition("://")[2]
+        return self._event.repository if host in ("", "github.com") else f"{host}/{self._event.repository}"
 
     def _run_url(self, number: int) -> str:
         return f"{self._event.server_url}/{self._event.repository}/actions/runs/{number}"

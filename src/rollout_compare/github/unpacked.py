@@ -100,8 +100,11 @@ class Unpacked:
             what = "is a single file, and no zip with something inside: leave the path out"
             raise CompareInputError(f"artifact {self._name}", what)
         place = os.path.join(self.root, os.path.basename(self._name))
-        with open(place, "xb") as target:
-            shutil.copyfileobj(self._content, target, _PIECE)
+        try:
+            with open(place, "xb") as target:
+                shutil.copyfileobj(self._content, target, _PIECE)
+        except OSError as fault:
+            raise CompareInputError(f"artifact {self._name}", f"cannot be kept on disk: {fault.strerror}") from None
         return place
 
     def _made_names(self, archive: Archive) -> Iterator[str]:

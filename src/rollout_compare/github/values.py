@@ -143,7 +143,7 @@ def _artifact_path(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     name, _, path = (part.strip() for part in value.strip().partition(":"))
-    is_name = name and len(name) <= _LONGEST_ARTIFACT_NAME and _NO_ARTIFACT_NAME.search(name) is None
+    is_name = name.strip(".") and len(name) <= _LONGEST_ARTIFACT_NAME and _NO_ARTIFACT_NAME.search(name) is None
     inside = posixpath.normpath(path) if path else ""
     if not is_name or inside.startswith(("/", "..")) or "\\" in path or not path.isprintable():
         message = "the name of an artifact, or `name:path` with a path inside of it"

@@ -23,7 +23,7 @@ class Download(NamedTuple):
     def command(self) -> str:
         """How to have it in a folder named like the side, with GitHub's command line."""
         name = option_text("--name", self.artifact)
-        return f"gh run download {self.run_id} --repo {self.repository} {name} --dir {self.side}"
+        return f"gh run download {self.run_id} {option_text('--repo', self.repository)} {name} --dir {self.side}"
 
 
 def option_text(name: str, value: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import re
+import shlex
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from tests.integration.action.conftest import HEAD, Step, row
 from tests.integration.action.recorded import (
     ARTIFACTS,
     BASE,
+    COMPARE,
     NAME,
     NEW,
     OLD,
@@ -21,7 +24,7 @@ from tests.integration.action.recorded import (
     own_event,
 )
 from tests.integration.action.zips import jsonl, zipped
-from tests.stand_in import INSTALLATION, answer, cut, drop, unavailable
+from tests.stand_in import INSTALLATION, REPOSITORY, answer, cut, drop, unavailable
 from tests.stand_in.artifacts import EARLIER_ATTEMPT, OTHER_JOB
 from tests.stand_in.payloads import payload, with_head
 
@@ -53,7 +56,9 @@ def test_a_path_wins_over_an_artifact_with_a_warning(recorded: Recorded, side: s
 
 
 @pytest.mark.parametrize("side", ["old", "new"])
-@pytest.mark.parametrize("value", [":", ":rollouts.jsonl", f"{NAME}:/etc/passwd", f"{NAME}:../x", f"{NAME}:a/../../b"])
+@pytest.mark.parametrize(
+    "value", [":", "..", ". ", ":rollouts.jsonl", f"{NAME}:/etc/passwd", f"{NAME}:../x", f"{NAME}:a/../../b"]
+)
 def test_a_place_in_an_artifact_that_is_not_allowed_is_an_error(recorded: Recorded, side: str, value: str) -> None:
     done = recorded(**{f"{side}_artifact": value})
     assert done.status == 2
@@ -373,3 +378,24 @@ def test_a_baseline_that_cannot_be_read_is_an_error_not_the_next_run(recorded: R
     done = recorded()
     assert done.status == 1
     assert NAME in done.error
+
+
+def test_the_report_says_how_to_make_the_comparison_by_hand(recorded: Recorded) -> None:
+    files = {f"deep er/{ROLLOUTS}": OLD}
+    run = recorded.old(zipped(files))
+    report = recorded().text("report.md")
+    [command] = re.findall(r"locally: `(.*)`$", report, re.MULTILINE)
+    fetched, also_fetched, compared = command.split(" && ")
+    assert shlex.split(fetched) == [
+        *("gh", "run", "download", str(run.id), "--repo", REPOSITORY, "--name", NAME, "--dir", "old")
+    ]
+    assert shlex.split(also_fetched)[3] == str(THIS_RUN)
+    assert shlex.split(compared)[-2:] == [f"old/deep er/{ROLLOUTS}", f"new/{ROLLOUTS}"]
+
+
+def test_a_run_that_is_named_needs_no_merge_base(recorded: Recorded) -> None:
+    run = recorded.old()
+    recorded.github.fault("GET", COMPARE, unavailable(), times=20)
+    done = recorded(old_run_id=run.id)
+    assert done.status == 0
+    assert (done.json["baseline"]["run_id"], done.json["baseline"]["merge_base"]) == (run.id, None)

@@ -189,6 +189,15 @@ def test_links_beside_the_rollouts_are_left_out_with_one_warning(recorded: Recor
     assert "5" in warning
 
 
+@pytest.mark.parametrize("name", ["d/" * 60 + "x.txt", "d/" * 30_000 + "x.txt", "x" * 1_001, "x" * 300])
+def test_names_that_would_wear_out_whoever_makes_their_folders_are_left_out(recorded: Recorded, name: str) -> None:
+    recorded.old(archive([plain(), Entry(name, b"x", STORED)]))
+    done = recorded()
+    assert done.status == 0
+    [warning] = done.warnings
+    assert "left out" in warning
+
+
 @pytest.mark.parametrize("method", [BZIP2, DEFLATE_64, ZSTANDARD, 99, 0xFFFF])
 def test_only_stored_and_deflated_files_are_read(recorded: Recorded, method: int) -> None:
     recorded.old(archive([Entry(ROLLOUTS, OLD, method)]))
