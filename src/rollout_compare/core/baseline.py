@@ -67,7 +67,7 @@ class Baseline:
             yield Warn(
                 "baseline_stale",
                 Sentence(
-                    f"the baseline is {age_text(self.age_days)} old, more than the {limit} of "
+                    f"the baseline is {self.age_days:.1f} days old, more than the {limit} of "
                     f"{field_name('baseline-max-age')}"
                 ),
                 0,

@@ -37,7 +37,7 @@ LONGEST_TAIL = 2_000
 """The longest tail that a report with room for it shows, in lines."""
 _LOGS_DIR = "verifier_logs_dir"
 _LOG_NAME = "test-stdout.txt"
-_LOG_ENDINGS = (".txt", ".log", ".out")
+LOG_ENDINGS = (".txt", ".log", ".out")
 _SHOWN_PATH = 300
 _KEPT_TAILS = 20 << 20
 """Up to so many characters, tails of packed inputs are kept as long as any report may show them."""
@@ -301,8 +301,8 @@ def _read_log(
         resolved, status = _resolved(path, confinement, bring)
     if not stat.S_ISREG(status.st_mode):
         raise UnavailableError("not a regular file: {path}", path)
-    if not resolved.endswith(_LOG_ENDINGS):
-        raise UnavailableError(f"cannot read {{path}}: not named like a log ({', '.join(_LOG_ENDINGS)})", path)
+    if not resolved.endswith(LOG_ENDINGS):
+        raise UnavailableError(f"cannot read {{path}}: not named like a log ({', '.join(LOG_ENDINGS)})", path)
     try:
         return path, *_end_of(resolved, status, tail)
     except OSError as fault:

@@ -6,6 +6,7 @@ Source: the ZIP File Format Specification (APPNOTE.TXT), and what actions/upload
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -100,6 +101,15 @@ class Archive:
             entry.file_size <= max(_HARMLESS, LARGEST_RATIO * entry.compress_size),
             f"it is over {LARGEST_RATIO} times larger unpacked",
         )
+        try:
+            self._write(entry, path)
+        except BaseException:
+            # A part of a file must not be taken for all of it.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+            raise
+
+    def _write(self, entry: zipfile.ZipInfo, path: str) -> None:
         with open(path, "xb") as target:
             try:
                 source = self._zip.open(entry)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rollout_compare.core.baseline import NoBaseline
 from rollout_compare.core.schema import Sentence, counted, field_name, quoted
-from rollout_compare.github.client import ApiError
+from rollout_compare.github.client import ApiError, is_rate_limit
 from rollout_compare.github.origin import OF_A_BRANCH
-from rollout_compare.github.runs import MOST_ARTIFACTS, Artifact, Runs, WorkflowRun
+from rollout_compare.github.runs import MOST_ARTIFACTS, MOST_RUNS, Artifact, Runs, WorkflowRun
 
-_MOST_RUNS = 500
-"""How many runs with an artifact of the name are looked at."""
 _SUCCESS = "success"
 
 
@@ -57,14 +55,31 @@ class Found(NamedTuple):
 class _Met:
     """What was met on the way and did not fit, for whoever asks why there is no baseline."""
 
-    names: int = 0
     why: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
-        if not self.names:
+        if not self.why:
             return "there is no artifact of that name yet"
         said = [f"{number:,} {words}" for words, number in self.why.items()]
-        return f"of {counted(self.names, 'artifact')} of that name {', '.join(said)}"
+        return f"of {counted(self.why.total(), 'artifact')} of that name, {', '.join(said)}"
+
+
+class _Succeeded:
+    """The successful runs of a branch by their numbers, asked for as far back as they are looked up."""
+
+    def __init__(self, newest_first: Iterator[WorkflowRun]) -> None:
+        self._rest = newest_first
+        self._known: dict[int, WorkflowRun] = {}
+        self._oldest = 0
+
+    def get(self, number: int) -> WorkflowRun | None:
+        while number not in self._known and (not self._known or number < self._oldest):
+            run = next(self._rest, None)
+            if run is None:
+                break
+            self._known[run.number] = run
+            self._oldest = run.number
+        return self._known.get(number)
 
 
 def find_baseline(runs: Runs, wanted: Wanted, merge_base: str) -> Found | NoBaseline:
@@ -92,30 +107,21 @@ def _usable(runs: Runs, run: int, name: str) -> Artifact | None:
 def _newest(runs: Runs, wanted: Wanted, met: _Met) -> Found | None:
     """The newest run that fits, through the artifacts of the name: most runs of a branch may have none."""
     best: Found | None = None
-    seen: set[int] = set()
+    why_of_run: dict[int, str] = {}
+    succeeded = _Succeeded(runs.succeeded_on(wanted.branch))
     for artifact in runs.artifacts_named(wanted.artifact):
         if best is not None and artifact.created_at < best.run.created_at:
             # What follows was made before that run began: by older runs, or older attempts.
             break
-        met.names += 1
-        why_not = _why_not(artifact, wanted)
+        why_not = _why_not(artifact, wanted) or why_of_run.get(artifact.run, "")
+        if not why_not and (best is None or artifact.run > best.run.number):
+            run = succeeded.get(artifact.run)
+            why_not = why_of_run[artifact.run] = _why_no_run(run, wanted)
+            if run is not None and not why_not:
+                # The newest of the run: it may have been started again since.
+                best = Found(run, _usable(runs, run.number, wanted.artifact) or artifact)
         if why_not:
             met.why[why_not] += 1
-            continue
-        if artifact.run in seen or (best is not None and artifact.run < best.run.number):
-            continue
-        seen.add(artifact.run)
-        if len(seen) > _MOST_RUNS:
-            met.why[f"of runs beyond the {_MOST_RUNS} that are looked at"] += 1
-            break
-        run = runs.run(artifact.run)
-        if not wanted.fits(run):
-            met.why[_why_no_run(run, wanted)] += 1
-            continue
-        # The newest of the run: it may have been started again since.
-        own = _usable(runs, run.number, wanted.artifact)
-        if own is not None:
-            best = Found(run, own)
     return best
 
 
@@ -131,14 +137,14 @@ def _why_not(artifact: Artifact, wanted: Wanted) -> str:
     return ""
 
 
-def _why_no_run(run: WorkflowRun, wanted: Wanted) -> str:
-    if run.conclusion != _SUCCESS:
-        return "of runs that did not succeed"
+def _why_no_run(run: WorkflowRun | None, wanted: Wanted) -> str:
+    if run is None:
+        return f"of runs that are not among the newest {MOST_RUNS:,} that succeeded"
     if wanted.workflow not in (run.workflow, str(run.workflow_number)):
         return "of other workflows"
     if run.event not in OF_A_BRANCH:
         return "of runs that may have run proposed changes"
-    return "of later runs"
+    return "" if wanted.fits(run) else "of later runs"
 
 
 def _reason(wanted: Wanted, met: _Met) -> Sentence:
@@ -157,14 +163,20 @@ def _advice(wanted: Wanted) -> Sentence:
     )
 
 
-def merge_base_of(runs: Runs, wanted: Wanted, warn: Callable[[str], None]) -> str:
-    """The merge base that the wanted run should have run; empty when there is none to look for, or it is not known."""
+def merge_base_of(runs: Runs, wanted: Wanted, warn: Callable[[str], None], otherwise: str) -> str:
+    """The merge base that the wanted run should have run; empty when there is none to look for, or it is not known.
+
+    `otherwise` says what is done without it.
+    """
     if not wanted.commit or wanted.is_earlier:
         return ""
     try:
         return runs.merge_base(wanted.branch, wanted.commit)
     except ApiError as fault:
-        advice = ": the job needs `permissions: contents: read`" if fault.status in (403, 404) else ""
         said = f"GitHub says {fault}" if fault.status else str(fault)
-        warn(f"the merge base with `{wanted.branch}` is not known ({said}{advice}): the newest baseline is taken")
+        if fault.status == 403 and not is_rate_limit(fault):
+            said += ": the job needs `permissions: contents: read`"
+        if fault.status == 404:
+            said += f": is there a branch `{wanted.branch}`, and has the job `permissions: contents: read`?"
+        warn(f"the merge base with `{wanted.branch}` is not known ({said}): {otherwise}")
         return ""

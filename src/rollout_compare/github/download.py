@@ -18,7 +18,7 @@ _TIMEOUT = (15.0, 60.0)
 _PATIENCE = 1_800.0
 """Seconds for all tries together."""
 _LARGEST = 20 << 30
-_PIECE = 1 << 20
+_PIECE = 1 << 16
 _GONE = frozenset({404, 410})
 _OK = 200
 _MOST_REDIRECTIONS = 3
@@ -84,6 +84,7 @@ def _pieces(address: str, user_agent: str) -> Iterator[bytes]:
     # A session of its own, without .netrc: the storage refuses an Authorization header.
     with requests.Session() as session:
         session.auth = no_auth
+        session.rebuild_auth = lambda *_: None  # type: ignore[method-assign] # nor for where it redirects to
         session.max_redirects = _MOST_REDIRECTIONS
         try:
             headers = {"user-agent": user_agent, "accept-encoding": "identity"}

@@ -41,7 +41,8 @@ def origin_of(event: Event, decision: Decision, workflow_ref: str) -> Origin:
     if queued is not None:
         base = queued[1]
     is_branch = event.name in OF_A_BRANCH and event.ref.startswith(_HEADS) and queued is None
-    own_commit = event.sha if is_branch or queued is not None else ""
+    # Of a pull request, it is a merge commit; of a comment, the default branch.
+    own_commit = "" if event.name.startswith(("pull_request", "issue_comment")) else event.sha
     return Origin(
         run=event.run.run_id,
         workflow=workflow_file(workflow_ref),
@@ -62,12 +63,13 @@ def _of_workflow_run(event: Event, decision: Decision) -> Origin:
         if at(entry, "number") in decision.numbers
     ]
     home, own = at(run, "head_repository", "id"), at(event.payload, "repository", "id")
-    is_branch = text_at(run, "event") in OF_A_BRANCH and home == own
+    queued = _QUEUE.match(text_at(run, "head_branch"))
+    is_branch = text_at(run, "event") in OF_A_BRANCH and home == own and queued is None
     return Origin(
         run=number if isinstance(number, int) and number > 0 else 0,
         workflow=workflow_file(text_at(run, "path")),
         commit=decision.head_sha or text_at(run, "head_sha"),
         branch=text_at(run, "head_branch") if is_branch else "",
-        base=bases[0] if bases else "",
+        base=queued[1] if queued is not None else bases[0] if bases else "",
         is_elsewhere=True,
     )

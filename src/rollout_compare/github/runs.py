@@ -5,7 +5,7 @@ What an answer does not say, or says in another type, is empty: a run or an arti
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -14,6 +14,8 @@ from rollout_compare.github.payload import at, text_at
 
 MOST_ARTIFACTS = 2_000
 """How many artifacts of a name are gone through, from the newest on."""
+MOST_RUNS = 1_000
+"""How many successful runs of a branch are gone through: GitHub lists no more."""
 _PER_PAGE = 100
 _LONGEST_ID = 1 << 63
 
@@ -61,8 +63,10 @@ class Distance(NamedTuple):
 class Runs:
     """The runs of one repository. All methods raise ApiError."""
 
-    def __init__(self, client: Client, repository: str) -> None:
-        self._client = client
+    def __init__(self, client: Callable[[], Client], repository: str) -> None:
+        """`client` makes a client: one has its time limit, which must not run on while something is downloaded."""
+        self._client = client()
+        self._new_client = client
         self._path = f"/repos/{repository}"
 
     def run(self, number: int) -> WorkflowRun:
@@ -73,6 +77,12 @@ class Runs:
         """The runs of a commit on a branch."""
         asked = {"head_sha": sha, "branch": branch, "exclude_pull_requests": "true"}
         return map(_run, self._client.pages(f"{self._path}/actions/runs", asked, member="workflow_runs", most=10))
+
+    def succeeded_on(self, branch: str) -> Iterator[WorkflowRun]:
+        """The runs on a branch that succeeded, newest first, page by page, up to a limit."""
+        asked = {"branch": branch, "status": "success", "exclude_pull_requests": "true"}
+        most = MOST_RUNS // _PER_PAGE
+        return map(_run, self._client.pages(f"{self._path}/actions/runs", asked, member="workflow_runs", most=most))
 
     def artifacts_of(self, run: int, name: str) -> list[Artifact]:
         """The artifacts of that name of a run, newest first: a run that was started again may have several."""
@@ -90,7 +100,7 @@ class Runs:
 
     def address(self, artifact: Artifact) -> str:
         """Where the content of an artifact can be fetched, without a token, for about a minute: a secret."""
-        return self._client.location(f"{self._path}/actions/artifacts/{artifact.number}/zip")
+        return self._new_client().location(f"{self._path}/actions/artifacts/{artifact.number}/zip")
 
     def default_branch(self) -> str:
         """The repository's default branch."""

@@ -176,7 +176,7 @@ OUTPUTS: dict[str, str] = {
     "verdict": "Kind of the verdict: `not_comparable`, `too_little`, `lower`, `higher`, `within_margin`, "
     "`no_clear_difference` or `no_baseline`.",
     "verdict-sentence": "The verdict in one sentence.",
-    "changed": "`true` when a task flipped or a check warns, else `false`.",
+    "changed": "`true` when a task flipped or a check warns, else `false`. Doubts about the baseline do not count.",
     "mean-difference": "Difference of mean rewards, new minus old, over the tasks that both sides scored; empty when "
     "there is none.",
     "report-dir": "Folder of the report files, relative to the workspace.",

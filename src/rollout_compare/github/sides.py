@@ -82,7 +82,6 @@ class Fetcher:
         self._decision = decision
         self._origin = origin
         self._tools = tools
-        self._found_runs: Runs | None = None
         self.stand_ins: dict[str, str] = {}
         """What is told in place of temporary folders: the names of the artifacts."""
 
@@ -135,7 +134,7 @@ class Fetcher:
             except ApiError as fault:
                 unreadable(name, fault)
             try:
-                merge_base = merge_base_of(runs, self._wanted(name), self._tools.warn)
+                merge_base = merge_base_of(runs, self._wanted(name), self._tools.warn, "only its distance is not told")
             except ApiError:
                 # It is only told of: which run to compare with was said.
                 merge_base = ""
@@ -153,7 +152,7 @@ class Fetcher:
         runs = self._runs(name)
         try:
             wanted = self._wanted(name)
-            merge_base = merge_base_of(runs, wanted, self._tools.warn)
+            merge_base = merge_base_of(runs, wanted, self._tools.warn, "the newest baseline is taken")
             found = find_baseline(runs, wanted, merge_base)
         except ApiError as fault:
             unreadable(name, fault)
@@ -234,12 +233,10 @@ class Fetcher:
 
     def _runs(self, name: str) -> Runs:
         """The runs of the repository, asked for with the step's token."""
-        if self._found_runs is None:
-            if not self._settings.github_token.get_secret_value():
-                what = "cannot be looked up without a `github-token`, which needs `actions: read`"
-                raise CompareInputError(f"artifact {name}", what)
-            self._found_runs = Runs(self._tools.client(), self._event.repository)
-        return self._found_runs
+        if not self._settings.github_token.get_secret_value():
+            what = "cannot be looked up without a `github-token`, which needs `actions: read`"
+            raise CompareInputError(f"artifact {name}", what)
+        return Runs(self._tools.client, self._event.repository)
 
     def _fetch(
         self, content: Content, artifact: ArtifactPath, side: SideName, sides: Sides, stack: contextlib.ExitStack

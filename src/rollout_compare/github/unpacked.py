@@ -12,9 +12,11 @@ from typing import BinaryIO
 
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.inputs import find_rollouts_below, find_shards
+from rollout_compare.core.verifier_output import LOG_ENDINGS
 from rollout_compare.github.archive import Archive, ArchiveError, is_zip
 
 _PIECE = 1 << 20
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 _NAMED = 10
 """How many files of an artifact are named when the wanted one is not among them."""
 
@@ -72,12 +74,14 @@ class Unpacked:
         return [shard.rollouts for shard in shards]
 
     def bring(self, path: str) -> None:
-        """Make a file or folder of the artifact be there at its path, if it has one. Raises OSError."""
+        """Make a log or a folder of the artifact be there at its path, if it has one. Raises OSError."""
         member = posixpath.normpath(os.path.relpath(path, self.root))
         target = os.path.join(self.root, member)
         if self._archive is None or os.path.lexists(target):
             return
         if member in self._members:
+            if not member.endswith(LOG_ENDINGS):
+                return
             try:
                 self._write(self._archive, member)
             except ArchiveError as fault:
@@ -115,8 +119,10 @@ class Unpacked:
                 os.makedirs(os.path.dirname(place), exist_ok=True)
                 with open(place, "xb"):
                     yield name
-            except OSError:
-                continue
+            except OSError as fault:
+                if fault.errno in _NO_ROOM:
+                    what = f"cannot be unpacked: {fault.strerror}"
+                    raise CompareInputError(f"artifact {self._name}", what) from None
 
     def _extract(self, member: str) -> None:
         assert self._archive is not None
