@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -11,15 +13,19 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.container.conftest import CASE, ROOT, Podman
+from tests.e2e.conftest import installed_client
 from tests.integration.action.conftest import HEAD, REPORT_FILES, REPORT_FOLDER, pull_request_event, row
-from tests.stand_in import INSTALLATION, REPOSITORY, GitHub
-from tests.stand_in.artifacts import Artifacts
+from tests.integration.action.recorded import BASE, own_event
+from tests.integration.action.zips import jsonl, zipped
+from tests.stand_in import INSTALLATION, REPOSITORY, GitHub, hook
+from tests.stand_in.artifacts import OTHER_JOB, Artifacts
 from tests.stand_in.payloads import Payload, from_fork, payload, with_head
 
 try:
@@ -68,7 +74,9 @@ runs:
       run: {script}
 """
 COPY = 'cp -R "$LYING_HERE/$WANTED" .'
-TELL = """printf 'uploaded:%s\\n' "$(cd "$WANTED" && printf ' %s' *)\""""
+TELL = (
+    """set -- "$WANTED"; if [ -d "$1" ]; then cd "$1"; set -- *; fi; printf 'uploaded:%s\\n' "$(printf ' %s' "$@")\""""
+)
 _PATIENCE = 300
 
 
@@ -270,17 +278,105 @@ def check_whole_run(log: Log, github: GitHub, artifacts: Artifacts) -> None:
 
 def test_the_artifact_is_in_the_service_of_act(act: Act, consumer: Path, pull_request: GitHub, tmp_path: Path) -> None:
     folder = tmp_path / "stored"
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    service = ("--artifact-server-path", folder, "--artifact-server-addr", "127.0.0.1", "--artifact-server-port", port)
-    log = act(consumer, pull_request.environment, *service)
+    log = act(consumer, pull_request.environment, *service_of_act(folder))
     assert log.status == 0
     [stored] = folder.rglob("rollout-compare.zip")
     with zipfile.ZipFile(stored) as archive:
         assert archive.namelist() == sorted(REPORT_FILES)
 
 
-Example = Callable[..., Path]
+def service_of_act(folder: Path) -> tuple[object, ...]:
+    """Options by which act offers an artifact service of its own, which keeps what it gets in a folder."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    return ("--artifact-server-path", folder, "--artifact-server-addr", "127.0.0.1", "--artifact-server-port", port)
+
+
+# Rollouts that one job uploads and another one compares. Each job has a folder of its own, which is empty at first.
+
+OFFICIAL, OLDER = "@actions/artifact", "older-artifact"
+"""The client that version 7 of actions/upload-artifact is built on, and the one of version 4."""
+DEEP = "out/terminal-bench"
+"""The folder in both artifacts where the rollouts lie, and the logs beside them."""
+Upload = Callable[..., Log]
+
+
+@pytest.fixture
+def upload_and_compare(act: Act, podman: Podman, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Upload:
+    """Runs a workflow in which a job uploads two artifacts with an official client, and the next one compares them."""
+    repository = tmp_path / "consumer"
+    for side in ("old", "new"):
+        (repository / "runs" / side / DEEP).mkdir(parents=True)
+        shutil.copy(CASE / f"{side}.jsonl", repository / "runs" / side / DEEP)
+    shutil.copytree(CASE / "verifier-logs", repository / "runs" / "new" / DEEP / "verifier-logs")
+    workflows = repository / ".github" / "workflows"
+    workflows.mkdir(parents=True)
+    shutil.copy(Path(__file__).parent / "artifacts.yml", workflows)
+    action = ("--local-repository", f"org/upload@v1={installed_client(tmp_path_factory)}")
+
+    def run(client: str, variables: dict[str, str], *more: object) -> Log:
+        of_jobs = {"MACHINE": MACHINE, "WITH_NODE": options_with_node(podman), "CLIENT": client}
+        words = (word for pair in of_jobs.items() for word in ("--var", "{}={}".format(*pair)))
+        return act(repository, variables, *action, *words, *more)
+
+    return run
+
+
+def options_with_node(podman: Podman) -> str:
+    """Options by which a container has the Node.js of this machine, with its libraries beyond those of C."""
+    node = output_of("node", "--print", "process.execPath").strip()
+    libraries = re.findall(r" => (\S+/(?!lib(?:c|dl|m|pthread|rt)\.so)[^/\s]+) ", output_of("ldd", node))
+    mounts = {node: "/usr/local/bin/node"} | {library: library for library in libraries}
+    volumes = [f"--volume {Path(outside).resolve()}:{inside}:ro" for outside, inside in mounts.items()]
+    return " ".join([f"--label {podman.label}", *volumes])
+
+
+def output_of(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def check_artifacts_compared(log: Log, github: GitHub, packed_reports: bytes) -> None:
+    """See that the report is of both artifacts, and shows logs out of one as lying in it."""
+    assert (log.status, set(log.results().values())) == (0, {"success"})
+    assert log.printed("workspace:") == [""], "nothing else than the artifacts can have been compared"
+    assert log.messages("comparison", "warning") == log.messages("comparison", "error") == []
+    [outputs] = map(json.loads, log.printed("outputs: "))
+    counts = ("tasks", "identical", "flipped", "flipped-old-win", "flipped-new-win", "masked", "missing")
+    assert [outputs[name] for name in counts] == ["5", "1", "3", "2", "1", "1", "0"]
+    assert outputs["verdict"] == "too_little"
+    assert log.printed("reports: ") == [" ".join(sorted(REPORT_FILES))]
+    [comment] = github.state.comments_of(1)
+    assert outputs["comment-id"] == str(comment.id)
+    with zipfile.ZipFile(io.BytesIO(packed_reports)) as archive:
+        reports = {name: archive.read(name).decode() for name in archive.namelist()}
+    logs = [f"rollouts-new/{DEEP}/verifier-logs/{task}/test-stdout.txt" for task in ("fix-git", "headless-terminal")]
+    for text in (comment.body, log.summary("comparison"), reports["report.md"], reports["report.html"]):
+        assert [name for name in logs if name not in text] == []
+        assert "1 failed, 1 passed in 3.02s" in text
+        assert "TIMEOUT after 900 s (log cut here" in text
+        assert f"rollouts-old/{DEEP}/old.jsonl" in text
+        assert f"rollouts-new/{DEEP}/new.jsonl" in text
+        assert "of run 1" in text
+    summary = json.loads(reports["summary.json"])
+    assert {name: side["paths"] for name, side in summary["sides"].items()} == {
+        side: [f"rollouts-{side}/{DEEP}/{side}.jsonl"] for side in ("old", "new")
+    }
+    assert (summary["baseline"]["artifact"], summary["baseline"]["run_id"]) == ("rollouts-old", 1)
+    told = "".join([comment.body, log.summary("comparison"), *reports.values(), *outputs.values()])
+    assert re.findall(r"\S*(?:/tmp|/github/|rollout-compare-\w+/unpacked)\S*", told) == [], "a temporary path is told"
+
+
+def test_rollouts_that_another_job_uploaded_are_compared(
+    upload_and_compare: Upload, offered: dict[str, str], pull_request: GitHub, artifacts: Artifacts
+) -> None:
+    def of_another_job(*_: object) -> None:
+        # The jobs of act have a token in common: what the first one uploads is not told apart by it.
+        artifacts.artifacts[-1].job = OTHER_JOB
+
+    artifacts.fault("FinalizeArtifact", hook(of_another_job), times=2)
+    log = upload_and_compare(OFFICIAL, offered)
+    assert sorted(artifacts.finished) == ["rollout-compare", "rollout-compare.html", "rollouts-new", "rollouts-old"]
+    check_artifacts_compared(log, pull_request, artifacts.finished["rollout-compare"].content or b"")
 
 
 def write_rollouts(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -298,6 +394,9 @@ def write_evaluation(folder: Path, **ready: list[dict[str, Any]]) -> None:
     script.chmod(0o755)
     for name, rows in ready.items():
         write_rollouts(folder / "ready" / f"{name}.jsonl", rows)
+
+
+Example = Callable[..., Path]
 
 
 @pytest.fixture
@@ -388,3 +487,54 @@ def test_the_example_for_forks_comments_where_the_evaluated_commit_is_the_head(
     assert (log.status, log.outputs("1")["flipped-old-win"]) == (0, str(len(TASKS)))
     assert log.messages("1", "warning") == []
     assert len(pull_request.state.bodies(1)) == 1
+
+
+@pytest.fixture
+def main_branch(pull_request: GitHub) -> GitHub:
+    """The pull request lies on a commit of the main branch."""
+    pull_request.state.add_commits("main", BASE)
+    pull_request.state.add_commits("feature", HEAD, onto=BASE)
+    return pull_request
+
+
+def compare_with_main(act: Act, example: Example, offered: dict[str, str], github: GitHub) -> Log:
+    """Run the example for pull request 1, all of whose tasks are lost."""
+    # What a runner says, and act does not.
+    workflow = f"{REPOSITORY}/.github/workflows/compare-with-main.yml@refs/pull/1/merge"
+    run = {"GITHUB_RUN_ID": "100", "GITHUB_WORKFLOW_REF": workflow}
+    about = pull_request_event()
+    about["pull_request"]["base"]["ref"] = "main"
+    log = act(example("compare-with-main", new=LOST), offered | run, about=own_event(about, github))
+    assert log.status == 0
+    assert log.printed("uploaded: ") == ["rollouts.jsonl"], "the next run finds them"
+    assert log.messages("3", "warning") == log.messages("3", "error") == []
+    return log
+
+
+def test_the_example_for_main_is_green_before_main_has_any_rollouts(
+    act: Act, example: Example, offered: dict[str, str], main_branch: GitHub, artifacts: Artifacts
+) -> None:
+    log = compare_with_main(act, example, offered, main_branch)
+    outputs = log.outputs("3")
+    assert (outputs["verdict"], outputs["changed"]) == ("no_baseline", "false")
+    assert (outputs["tasks"], outputs["missing-new-only"]) == (str(len(TASKS)), str(len(TASKS)))
+    assert "no successful run of" in outputs["verdict-sentence"]
+    [body] = main_branch.state.bodies(1)
+    for text in (body, log.summary("3")):
+        assert "there is no artifact of that name yet" in text
+        assert "To make a baseline, let a run of `compare-with-main.yml` on `main`" in text
+    assert "rollout-compare.html" in artifacts.finished
+
+
+def test_the_example_for_main_compares_with_the_last_rollouts_there(
+    act: Act, example: Example, offered: dict[str, str], main_branch: GitHub
+) -> None:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    run = main_branch.state.add_run(90, workflow=".github/workflows/compare-with-main.yml", sha=BASE, created=now)
+    main_branch.state.add_artifact(run, "rollouts", zipped({"rollouts.jsonl": jsonl(WON)}))
+    log = compare_with_main(act, example, offered, main_branch)
+    assert (log.outputs("3")["verdict"], log.outputs("3")["flipped-old-win"]) == ("lower", str(len(TASKS)))
+    [body] = main_branch.state.bodies(1)
+    for text in (body, log.summary("3")):
+        assert "rollouts/rollouts.jsonl" in text
+        assert "actions/runs/90" in text

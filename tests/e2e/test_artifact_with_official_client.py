@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,11 +16,11 @@ import pytest
 from rollout_compare.github.artifact import Service, Uploaded
 from rollout_compare.github.clock import SystemClock
 from rollout_compare.github.uploads import zipped
+from tests.e2e.conftest import installed_client
 from tests.stand_in.artifacts import OTHER_JOB, Artifacts, Casing
 
 pytestmark = pytest.mark.e2e
 
-CLIENT = Path(__file__).resolve().parent / "artifact_client"
 PAGE = b"<!doctype html><title>report</title>"
 
 Read = Callable[[Artifacts, str], dict[str, Any]]
@@ -30,13 +29,7 @@ Read = Callable[[Artifacts, str], dict[str, Any]]
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the official client in it, as the lock file pins it."""
-    npm = shutil.which("npm")
-    assert npm is not None, "these tests need Node.js and npm"
-    folder = tmp_path_factory.mktemp("client")
-    shutil.copytree(CLIENT, folder, dirs_exist_ok=True)
-    quiet = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-    subprocess.run([npm, "ci", *quiet], cwd=folder, check=True, timeout=300)
-    return folder
+    return installed_client(tmp_path_factory)
 
 
 @pytest.fixture
