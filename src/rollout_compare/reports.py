@@ -116,7 +116,7 @@ class Reports:
         else:
             comparison = compare(old, new, margin=request.margin, redact=redact)
         if request.baseline is not None:
-            doubts = [*request.baseline.doubts(request.baseline_max_age), *comparison.warnings]
+            doubts = [*comparison.warnings, *request.baseline.doubts(request.baseline_max_age)]
             comparison = replace(comparison, baseline=request.baseline, warnings=doubts)
         search = LogSearch(
             roots=request.logs_roots,

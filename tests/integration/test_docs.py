@@ -6,18 +6,21 @@ import functools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import jinja2.meta
 import pytest
 import yaml
 
+from rollout_compare.github import archive, runs
 from rollout_compare.github.settings import OUTPUTS, SettingError, Settings, input_names
+from rollout_compare.version import VERSION
 from tests.conftest import Run
 from tests.github import Element, rendered
 
@@ -27,6 +30,9 @@ PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md"), *ROOT.glob("examples/**/
 WORKFLOWS = sorted((ROOT / "examples" / "workflows").glob("*.yml"))
 REPORTS = (DOCS / "reports.md").read_text(encoding="utf-8")
 RECIPES = (DOCS / "recipes.md").read_text(encoding="utf-8")
+SEMANTICS = (DOCS / "semantics.md").read_text(encoding="utf-8")
+SUMMARY = SEMANTICS[SEMANTICS.index("## The JSON summary") : SEMANTICS.index("## Exit status")]
+SCHEMA: dict[str, Any] = json.loads((ROOT / "schema" / "summary.v1.json").read_text(encoding="utf-8"))
 HEADINGS = ("h1", "h2", "h3", "h4")
 REQUIRED = {"INPUT_OLD": "old.jsonl", "INPUT_NEW": "new.jsonl"}
 
@@ -250,3 +256,143 @@ def test_the_python_example_of_the_readme_runs(tmp_path: Path) -> None:
     first, second = done.stdout.splitlines()
     assert first.startswith("Too little to conclude: ")
     assert second == "3 ['chess-best-move', 'fix-git', 'headless-terminal']"
+
+
+def test_every_module_is_in_the_table_of_architecture_and_no_other_one() -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    package = ROOT / "src" / "rollout_compare"
+    table = re.findall(
+        r"^\| (`[^|]+`) \| .+ \|$", page[page.index("## The rooms") : page.index("## The arrows")], re.MULTILINE
+    )
+    named = re.findall(r"`([^`]+)`", " ".join(table))
+    files = {str(file.relative_to(package).with_suffix("")) for file in package.rglob("*.py")}
+    modules = {name for name in files if name == "__init__" or not name.endswith("/__init__")}
+    assert len(named) == len(set(named))
+    assert set(named) - {"report/templates/"} == modules
+
+
+def test_every_field_of_the_summary_is_told_under_its_name() -> None:
+    told = set(re.findall(r"`(?:[a-z]+(?:\[\])?\.|\.)*(\w+)`", SUMMARY))
+    objects = SCHEMA["$defs"]
+    assert set(SCHEMA["properties"]) <= told | {"sides"}
+    for name in (
+        *("BaselineSummary", "Counts", "JoinSummary", "OneSidedSummary", "SideSummary", "SidecarSummary"),
+        *("StatisticsSummary", "TaskEntry", "TaskSideEntry", "VerdictSummary", "VerifierOutputEntry", "WarningEntry"),
+    ):
+        assert set(objects[name]["properties"]) <= told, name
+
+
+def first_column(page: str, heading: str) -> list[str]:
+    """The names in the first column of the first table below a heading."""
+    table = page[page.index(f"\n{heading}\n") :].partition("|:--|")[2].partition("\n\n")[0]
+    return re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+
+
+def test_every_warning_is_told_in_the_order_of_the_schema() -> None:
+    assert (
+        first_column(SEMANTICS, "## Warnings and notes")
+        == SCHEMA["$defs"]["WarningEntry"]["properties"]["code"]["enum"]
+    )
+
+
+def test_every_kind_of_verdict_is_told_wherever_kinds_are_listed() -> None:
+    kinds = set(SCHEMA["$defs"]["VerdictSummary"]["properties"]["kind"]["enum"])
+    statistics = (DOCS / "statistics.md").read_text(encoding="utf-8")
+    rules = SEMANTICS[SEMANTICS.index("The **verdict** is") : SEMANTICS.index("## The text report")]
+    for told in (SUMMARY, rules, statistics[statistics.index("## Verdict") :], OUTPUTS["verdict"]):
+        assert kinds <= set(re.findall(r"`(\w+)`", told))
+
+
+def test_limits_of_artifacts_are_told_as_they_are() -> None:
+    gib = archive.LARGEST >> 30
+    for name in ("inputs-and-outputs.md", "security.md"):
+        page = " ".join((DOCS / name).read_text(encoding="utf-8").split())
+        for limit in (
+            f"{archive.MOST_ENTRIES:,} entries", f"{gib} GiB", f"{archive.LARGEST_RATIO} times its packed size",
+        ):  # fmt: skip
+            assert limit in page
+    searched = " ".join((DOCS / "inputs-and-outputs.md").read_text(encoding="utf-8").split())
+    assert f"newest {runs.MOST_ARTIFACTS:,} artifacts" in searched
+    assert f"newest {runs.MOST_RUNS:,} successful runs" in searched
+
+
+def test_the_action_is_named_by_the_major_number_of_this_version() -> None:
+    texts = [file.read_text(encoding="utf-8") for file in [ROOT / "README.md", *DOCS.glob("*.md"), *WORKFLOWS]]
+    tags = re.findall(r"org/rollout-compare@(\S+?)[\s,]", "".join(texts))
+    assert len(tags) > len(WORKFLOWS)
+    assert set(tags) == {f"v{VERSION.partition('.')[0]}"}
+
+
+def test_every_target_of_make_that_is_told_is_there() -> None:
+    targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    told = set()
+    for page in PAGES:
+        told.update(re.findall(r"(?:^\$ |`|^)make ([a-z0-9-]+)", page.read_text(encoding="utf-8"), re.MULTILINE))
+    assert {"demo", "test", "check"} <= told
+    assert told <= targets
+
+
+def rows(**rewards: list[float | None]) -> str:
+    """Rollouts of tasks, one row for each reward; None is a row without one."""
+    lines = [{"task_id": task, "reward": reward} for task, found in rewards.items() for reward in found]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+@pytest.fixture
+def summary_of(run: Callable[..., Run], tmp_path: Path) -> Callable[[str, str], None]:
+    """Writes the summary of two texts of rollouts."""
+
+    def write(old: str, new: str) -> None:
+        (tmp_path / "old.jsonl").write_text(old, encoding="utf-8")
+        (tmp_path / "new.jsonl").write_text(new, encoding="utf-8")
+        paths = [str(tmp_path / name) for name in ("old.jsonl", "new.jsonl", "summary.json")]
+        assert run(*paths[:2], "--json", paths[2]).status == 0
+
+    return write
+
+
+def questions() -> list[str]:
+    """The examples of jq, each a command that may go on in lines that are set in."""
+    [block] = [block for block in blocks(SUMMARY, "bash") if "jq " in block]
+    return re.findall(r"^jq .*\n(?: +.*\n)*", block, re.MULTILINE)
+
+
+def ask(question: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["/bin/sh", "-c", question], cwd=folder, capture_output=True, encoding="utf-8", check=False, timeout=60
+    )
+
+
+needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="there is no jq on this machine")
+
+
+@needs_jq
+def test_the_questions_by_jq_are_answered_as_worked_out_by_hand(
+    summary_of: Callable[[str, str], None], tmp_path: Path
+) -> None:
+    summary_of(
+        rows(clear=[1, 1, 1, 1], less=[1], more=[0], same=[1], odd=[1, 1], none=[1], neither=[None]),
+        rows(clear=[0, 0, 0, 0], less=[0.5], more=[1], same=[1], odd=[1], none=[None], neither=[None]),
+    )
+    answers = [ask(question, tmp_path) for question in questions()]
+    assert [(done.returncode, done.stderr) for done in answers] == [(0, "")] * len(answers)
+    worse, verdict, interval, clear, reasons, warnings, gate = (done.stdout for done in answers)
+    assert worse == "clear\t1\t0\nless\t1\t0.5\n"
+    assert verdict.startswith("too_little\nToo little to conclude: 5 of 7 tasks")
+    # Differences -1, -0.5, 1, 0, 0: their mean is -0.1, its standard error 0.33166, and t(0.975, 4) is 2.77645.
+    # Rewards are shares, so no difference is below -1.
+    assert json.loads(interval) == pytest.approx([5, -0.1, -1, -0.1 + 2.77645 * 0.33166], abs=1e-4)
+    # Two of the C(8, 4) = 70 ways to deal out four ones are as uneven as all on one side.
+    task, winner, p = clear.split()
+    assert (task, winner, float(p)) == ("clear", "old", pytest.approx(2 / 70))
+    assert json.loads(reasons) == [{"reason": "no reward", "times": 3}]
+    assert warnings == "unequal_repeats 1\n"
+    assert gate == "true\n"
+
+
+@needs_jq
+def test_the_gate_by_jq_fails_for_a_lower_new_side(summary_of: Callable[[str, str], None], tmp_path: Path) -> None:
+    tasks = [f"t{place}" for place in range(20)]
+    summary_of(rows(**{task: [1] for task in tasks}), rows(**{task: [int(task > "t5")] for task in tasks}))
+    [gate] = [question for question in questions() if question.startswith("jq -e ")]
+    assert ask(gate, tmp_path).returncode == 1

@@ -54,10 +54,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_in(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def run_in(folder: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path} | variables
     return subprocess.run(
-        command, cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=120
     )
 
 
@@ -85,13 +86,26 @@ def test_python_prints_the_verdict_and_the_flips(folder: Path) -> None:
     assert flips == "3 ['chess-best-move', 'fix-git', 'headless-terminal']"
 
 
-def test_make_demo_compares_the_examples() -> None:
+def test_every_command_is_tried_here_or_cannot_be() -> None:
+    """`make test` is what runs this, and `docker run` takes an engine: the tests of the image have one."""
+    first_words = {line.split()[0] for block in blocks() for line in block.splitlines() if line.strip()}
+    assert first_words == {"make", "rollout-compare", "docker"}
     assert commands("make") == ["make demo", "make test"]
-    targets = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert all(f"\n{command.removeprefix('make ')}:" in targets for command in commands("make"))
-    if BIN != ROOT / ".venv" / "bin":
-        pytest.skip("make would set up an environment of its own")
-    done = run_in(ROOT, "make", "demo")
+    assert set(re.findall(r"^```(\w*)$", README, re.MULTILINE)) == {"", "yaml", "python"}
+
+
+def test_make_demo_compares_the_examples_of_a_copy_of_the_project(tmp_path: Path) -> None:
+    installed = BIN.parent / "installed"
+    if not installed.exists():
+        pytest.skip("make would install an environment, from the network")
+    for name in ("examples", "requirements"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    # Older than the environment, so that make takes it as it is.
+    for path in (tmp_path / "pyproject.toml", tmp_path / "requirements" / "dev.txt"):
+        os.utime(path, (0, 0))
+    done = run_in(tmp_path, "/bin/sh", "-c", commands("make demo")[0], VENV=str(BIN.parent))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("$ rollout-compare examples/") == 2
     assert "Too little to conclude: 4 of 5 tasks" in done.stdout

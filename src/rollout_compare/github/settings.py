@@ -57,9 +57,7 @@ class Settings(BaseModel):
         description="Candidate rollouts from an artifact of this run, or of the run that triggered a `workflow_run`. "
         "`new`, when it is given too, wins.",
     )
-    old_run_id: RunId = Field(
-        None, description="The run that `old-artifact` belongs to. By default it is looked up: see the recipes."
-    )
+    old_run_id: RunId = Field(None, description="The run that `old-artifact` belongs to. By default it is looked up.")
     old_branch: Branch = Field(
         None,
         description="The branch among whose runs `old-artifact` is looked up. By default the base branch of the pull "
@@ -70,9 +68,7 @@ class Settings(BaseModel):
         description="The workflow among whose runs `old-artifact` is looked up: its file name or number. By default "
         "the workflow of this run, or of the run that triggered a `workflow_run`.",
     )
-    baseline_max_age: Days = Field(
-        7, description="Days from which on rollouts that were looked up are called stale, in a warning."
-    )
+    baseline_max_age: Days = Field(7, description="Days from which on a baseline is called stale, in a warning.")
     key: FieldName = Field(None, description="Dotted field that names the task. By default it is found.")
     tail: Number = Field(15, description="Lines of verifier output shown per flip; 0 shows none.")
     logs_root: Lines = Field([], description="Folders that relative `verifier_logs_dir` paths begin in, one per line.")
@@ -99,7 +95,9 @@ class Settings(BaseModel):
     )
     pr_number: Positive = Field(None, description="The pull request to comment on. By default the event tells.")
     github_token: Token = Field(
-        SecretStr(""), description="Token that writes the comment; needs `pull-requests: write`."
+        SecretStr(""),
+        description="Token that writes the comment; needs `pull-requests: write`. To look up artifacts of other "
+        "runs it needs `actions: read`, for the merge base `contents: read`.",
     )
     job_summary: Truth = Field(True, description="Whether to write the report into the job summary.")  # noqa: FBT003
     upload_artifact: Truth = Field(
