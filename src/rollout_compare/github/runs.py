@@ -127,9 +127,16 @@ class Runs:
         return Distance(behind, ahead)
 
     def _compared(self, base: str, head: str) -> Any:
+        path = f"{self._path}/compare/{quote(base, safe='')}...{quote(head, safe='')}"
         # Changed files, up to megabytes of them, are part of the first page only.
-        basehead = f"{quote(base, safe='')}...{quote(head, safe='')}"
-        return self._client.get(f"{self._path}/compare/{basehead}", {"per_page": 1, "page": 2})
+        try:
+            found = self._client.get(path, {"per_page": 1, "page": 2})
+        except ApiError as fault:
+            if fault.status not in (404, 422):
+                raise
+            found = None
+        # A server may have no page beyond the last one.
+        return found if at(found, "merge_base_commit") is not None else self._client.get(path, {"per_page": 1})
 
 
 def _run(data: Any) -> WorkflowRun:

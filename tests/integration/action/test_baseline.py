@@ -24,7 +24,7 @@ from tests.integration.action.recorded import (
     none_found,
 )
 from tests.integration.action.zips import zipped
-from tests.stand_in import INSTALLATION, REPOSITORY
+from tests.stand_in import INSTALLATION, REPOSITORY, answer
 
 FORK = "contributor/octo-repo"
 OTHER = ".github/workflows/other.yml"
@@ -292,3 +292,12 @@ def test_the_age_is_that_of_the_artifact(recorded: Recorded) -> None:
     run = recorded.old(created="2025-12-01T00:00:00Z")
     recorded.attach(run, created="2026-01-03T12:00:00Z")
     assert recorded().json["baseline"]["age_days"] == 1.5
+
+
+@pytest.mark.parametrize("said", [{"message": "Not Found"}, {}], ids=["404", "nothing"])
+def test_a_server_without_a_second_page_is_asked_for_the_first(recorded: Recorded, said: dict[str, str]) -> None:
+    run = recorded.old()
+    recorded.github.fault("GET", COMPARE, answer(404 if said else 200, said))
+    done = recorded()
+    assert done.warnings == []
+    assert (done.json["baseline"]["run_id"], done.json["baseline"]["merge_base"]) == (run.id, BASE)
