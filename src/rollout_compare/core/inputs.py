@@ -69,7 +69,7 @@ def find_rollouts_below(directory: str) -> str:
     if not found:
         raise CompareInputError(directory, "there is no rollouts file (*.jsonl or *.ndjson) in it")
     if len(found) > 1:
-        raise CompareInputError(directory, f"several rollouts files, name one of them: {_listed(found)}")
+        raise CompareInputError(directory, f"several rollouts files, name one of them: {listed(found)}")
     return found[0]
 
 
@@ -111,7 +111,7 @@ def _only_rollouts_file(directory: str) -> str:
     if not files:
         raise CompareInputError(directory, "a directory without a rollouts file (*.jsonl or *.ndjson)")
     if len(files) > 1:
-        what = f"a directory with several rollouts files, name one of them: {_listed(files)}"
+        what = f"a directory with several rollouts files, name one of them: {listed(files)}"
         raise CompareInputError(directory, what)
     return os.path.join(directory, files[0])
 
@@ -127,7 +127,8 @@ def _rollouts_files(directory: str, names: Iterable[str]) -> list[str]:
     return usual[:1] or files
 
 
-def _listed(files: list[str]) -> str:
+def listed(files: list[str]) -> str:
+    """The first few names of a list, with the number of the others."""
     return ", ".join(files[:_LISTED]) + (f" and {len(files) - _LISTED} more" if len(files) > _LISTED else "")
 
 

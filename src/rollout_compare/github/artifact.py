@@ -153,8 +153,7 @@ class Service:
 
     def find(self, name: str) -> Stored | None:
         """The artifact of that name in this run, whichever job stored it; the last one, when several did."""
-        found = [stored for stored in self.stored({"name_filter": name}) if stored.name == name]
-        return max(found, key=lambda stored: stored.number, default=None)
+        return max(self.stored({"name_filter": name}), key=lambda stored: stored.number, default=None)
 
     def names(self) -> list[str]:
         """The names of all artifacts of this run."""

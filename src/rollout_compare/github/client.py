@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from github.Requester import Requester
 
 DEADLINE = 120.0
-"""Seconds for all requests and waits of a run together."""
+"""Seconds for all requests and waits of a client together."""
 _TIMEOUT = 15
 """Seconds for one answer."""
 _TRIES = 5

@@ -9,13 +9,11 @@ from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
 from rollout_compare.core.errors import CompareInputError
+from rollout_compare.core.inputs import listed
 from rollout_compare.github.artifact import Service
 from rollout_compare.github.client import ApiError, is_rate_limit
 from rollout_compare.github.runs import Artifact, Runs
 from rollout_compare.github.sending import ArtifactError
-
-_NAMED = 10
-"""How many artifacts of a run are named when the wanted one is not among them."""
 
 
 class Content(NamedTuple):
@@ -96,5 +94,4 @@ def _place(name: str) -> str:
 def _named(names: list[str]) -> str:
     if not names:
         return ", nor any other"
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f", but {', '.join(names[:_NAMED])}{more}"
+    return f", but {listed(names)}"

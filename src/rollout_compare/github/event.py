@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from rollout_compare.github.payload import at, text_at
 from rollout_compare.github.settings import SettingError
 
-_QUEUE = re.compile(r"(?:refs/heads/)?gh-readonly-queue/.*/pr-([0-9]+)-[0-9a-f]{40,64}$")
+QUEUE = re.compile(r"(?:refs/heads/)?gh-readonly-queue/(?P<base>.+)/pr-(?P<number>[0-9]+)-[0-9a-f]{40,64}$")
+"""The branch on which a merge queue tries out a pull request."""
 _SHA = re.compile(r"[0-9a-f]{40,64}")
 _REPOSITORY = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 _PULL_REQUEST_EVENTS = ("pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment")
@@ -213,11 +214,11 @@ def _of_issue_comment(event: Event) -> Decision:
 
 
 def _of_push(event: Event) -> Decision:
-    queued = _QUEUE.match(event.ref)
+    queued = QUEUE.match(event.ref)
     if event.name == "merge_group" and queued is None:
-        queued = _QUEUE.match(text_at(event.payload, "merge_group", "head_ref"))
+        queued = QUEUE.match(text_at(event.payload, "merge_group", "head_ref"))
     if queued is not None or event.name == "merge_group":
-        number = int(queued[1]) if queued is not None and len(queued[1]) <= _LONGEST_NUMBER else None
+        number = int(queued["number"]) if queued is not None and len(queued["number"]) <= _LONGEST_NUMBER else None
         return Decision(Action.NOTHING, reason="a merge queue is no place to comment", queue_number=number)
     sha = _sha(at(event.payload, "after")) or _sha(event.sha)
     if not event.ref.startswith("refs/heads/") or not sha or not sha.strip("0"):

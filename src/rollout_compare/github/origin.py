@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from rollout_compare.github.event import Decision, Event
+from rollout_compare.github.event import QUEUE, Decision, Event
 from rollout_compare.github.payload import at, text_at
 from rollout_compare.github.runs import workflow_file
 
 OF_A_BRANCH = frozenset({"push", "schedule", "workflow_dispatch", "repository_dispatch"})
 """Events whose runs run what is on their branch; those of others may run what somebody proposes."""
-_QUEUE = re.compile(r"(?:refs/heads/)?gh-readonly-queue/(.+)/pr-[0-9]+-[0-9a-f]{40,64}")
 _HEADS = "refs/heads/"
 
 
@@ -37,9 +35,9 @@ def origin_of(event: Event, decision: Decision, workflow_ref: str) -> Origin:
     if event.name == "workflow_run":
         return _of_workflow_run(event, decision)
     base = text_at(event.payload, "pull_request", "base", "ref")
-    queued = _QUEUE.match(event.ref) or _QUEUE.match(text_at(event.payload, "merge_group", "head_ref"))
+    queued = QUEUE.match(event.ref) or QUEUE.match(text_at(event.payload, "merge_group", "head_ref"))
     if queued is not None:
-        base = queued[1]
+        base = queued["base"]
     is_branch = event.name in OF_A_BRANCH and event.ref.startswith(_HEADS) and queued is None
     # Of a pull request, it is a merge commit; of a comment, the default branch.
     own_commit = "" if event.name.startswith(("pull_request", "issue_comment")) else event.sha
@@ -63,13 +61,13 @@ def _of_workflow_run(event: Event, decision: Decision) -> Origin:
         if at(entry, "number") in decision.numbers
     ]
     home, own = at(run, "head_repository", "id"), at(event.payload, "repository", "id")
-    queued = _QUEUE.match(text_at(run, "head_branch"))
+    queued = QUEUE.match(text_at(run, "head_branch"))
     is_branch = text_at(run, "event") in OF_A_BRANCH and home == own and queued is None
     return Origin(
         run=number if isinstance(number, int) and number > 0 else 0,
         workflow=workflow_file(text_at(run, "path")),
         commit=decision.head_sha or text_at(run, "head_sha"),
         branch=text_at(run, "head_branch") if is_branch else "",
-        base=queued[1] if queued is not None else bases[0] if bases else "",
+        base=queued["base"] if queued is not None else bases[0] if bases else "",
         is_elsewhere=True,
     )

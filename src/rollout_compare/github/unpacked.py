@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from rollout_compare.core.errors import CompareInputError
-from rollout_compare.core.inputs import find_rollouts_below, find_shards
+from rollout_compare.core.inputs import find_rollouts_below, find_shards, listed
 from rollout_compare.core.verifier_output import LOG_ENDINGS
 from rollout_compare.github.archive import Archive, ArchiveError, is_zip
 
 _PIECE = 1 << 20
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
-_NAMED = 10
-"""How many files of an artifact are named when the wanted one is not among them."""
 
 
 class Unpacked:
@@ -94,9 +92,7 @@ class Unpacked:
         return posixpath.normpath(folder) in self._folders
 
     def _listed(self) -> str:
-        names = sorted(self._members)
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        return f", which holds {', '.join(names[:_NAMED])}{more}" if names else ", which holds no file"
+        return f", which holds {listed(sorted(self._members))}" if self._members else ", which holds no file"
 
     def _single_file(self, path: str) -> str:
         """The file that the artifact is, under the artifact's name."""
