@@ -7,11 +7,11 @@ import sys
 import time
 from itertools import pairwise
 
-from rollout_compare.core.assessment import assess
-from rollout_compare.core.classify import Tasks
-from rollout_compare.core.identity import Names
-from rollout_compare.core.keys import join
-from rollout_compare.core.load import load_side
+from rollout_compare.core.joining.join import join
+from rollout_compare.core.judging.assessment import assess
+from rollout_compare.core.judging.classify import Tasks
+from rollout_compare.core.reading.ids import Names
+from rollout_compare.core.reading.load import load_side
 
 
 def main(old_path: str, new_path: str) -> None:

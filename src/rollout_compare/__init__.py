@@ -14,17 +14,17 @@ TYPE_CHECKING = False  # as type checkers know it: importing typing takes as lon
 if TYPE_CHECKING:
     from rollout_compare.core.compare import Comparison, compare
     from rollout_compare.core.errors import CompareInputError
-    from rollout_compare.core.load import load_side
-    from rollout_compare.core.side import Side
+    from rollout_compare.core.reading.load import load_side
+    from rollout_compare.core.reading.side import Side
 
 __all__ = ["CompareInputError", "Comparison", "Side", "compare", "load_side"]
 
 _HOME = {
     "CompareInputError": "rollout_compare.core.errors",
     "Comparison": "rollout_compare.core.compare",
-    "Side": "rollout_compare.core.side",
+    "Side": "rollout_compare.core.reading.side",
     "compare": "rollout_compare.core.compare",
-    "load_side": "rollout_compare.core.load",
+    "load_side": "rollout_compare.core.reading.load",
 }
 
 

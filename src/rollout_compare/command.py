@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from rollout_compare.core.errors import CompareInputError, UsageError
-from rollout_compare.core.lines import Progress
+from rollout_compare.core.reading.lines import Progress
 from rollout_compare.output import (
     OutputError,
     described,
@@ -21,8 +21,8 @@ from rollout_compare.output import (
     print_text,
     whole_file,
 )
+from rollout_compare.pipeline import Reports, Request
 from rollout_compare.report.untrusted import Redactor, label
-from rollout_compare.reports import Reports, Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

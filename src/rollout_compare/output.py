@@ -8,8 +8,8 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from rollout_compare.core.cut import Redaction
 from rollout_compare.core.errors import CompareInputError, UsageError
+from rollout_compare.core.redaction import Redaction
 from rollout_compare.report.untrusted import fitted, label
 
 _CHUNK = 64 << 10

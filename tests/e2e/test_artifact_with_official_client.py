@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from rollout_compare.github.artifact import Service, Uploaded
-from rollout_compare.github.clock import SystemClock
-from rollout_compare.github.uploads import zipped
+from rollout_compare.github.api.clock import SystemClock
+from rollout_compare.github.artifacts.service import Service, Uploaded
+from rollout_compare.github.artifacts.upload import zipped
 from tests.e2e.conftest import installed_client
 from tests.stand_in.artifacts import OTHER_JOB, Artifacts, Casing
 

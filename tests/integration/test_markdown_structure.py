@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rollout_compare import compare, load_side
-from rollout_compare.core.verifier_output import LogSearch, VerifierOutputs
+from rollout_compare.core.logs.verifier_output import LogSearch, VerifierOutputs
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.markdown import Link, Setting, markdown_report
 from rollout_compare.report.untrusted import Redactor

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rollout_compare.core.tail import tail_of
+from rollout_compare.core.logs.tail import tail_of
 from rollout_compare.report.untrusted import REDACTED, Redactor
 from tests.conftest import Rollouts, Run
 

@@ -1,4 +1,4 @@
-"""The two errors that end a comparison: an input that cannot be read, and wrong usage.
+"""The two errors that end a comparison, an input that cannot be read and wrong usage; and one on the way to them.
 
 Imports nothing, so that the command line starts at once.
 """
@@ -27,6 +27,10 @@ class CompareInputError(Exception):
         where = self.path if self.line is None else f"{self.path}:{self.line}"
         task = "" if self.task is None else f" (task {self.task})"
         return ": ".join(part for part in (where, self.what) if part) + task
+
+
+class BrokenPackingError(Exception):
+    """Packed data that cannot be unpacked; the message says why."""
 
 
 class UsageError(Exception):

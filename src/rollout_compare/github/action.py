@@ -16,26 +16,26 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import NoReturn
 
-from rollout_compare.core.cut import shortened
 from rollout_compare.core.errors import CompareInputError, UsageError
-from rollout_compare.github.artifact import Service
-from rollout_compare.github.client import Client
-from rollout_compare.github.clock import Clock, SystemClock
-from rollout_compare.github.comment import Posted, Stamp
+from rollout_compare.core.redaction import shortened
+from rollout_compare.github.api.client import Client
+from rollout_compare.github.api.clock import Clock, SystemClock
+from rollout_compare.github.artifacts.service import Service
+from rollout_compare.github.artifacts.upload import Uploads, upload_reports
+from rollout_compare.github.baselines.origin import origin_of
+from rollout_compare.github.comments.comment import Posted, Stamp
+from rollout_compare.github.comments.posting import Posting
 from rollout_compare.github.event import Event, EventError, decide
-from rollout_compare.github.origin import origin_of
-from rollout_compare.github.posting import Posting
 from rollout_compare.github.runner import Commands, Files, Workspace, free_place, made_folder
 from rollout_compare.github.settings import OUTPUTS, SettingError, Settings, count_outputs
 from rollout_compare.github.sides import Fetcher, Tools
-from rollout_compare.github.uploads import Uploads, upload_reports
 from rollout_compare.output import OutputError, described, whole_file
+from rollout_compare.pipeline import Reports, Request
 from rollout_compare.report.budget import Limit
 from rollout_compare.report.by_hand import Download
 from rollout_compare.report.markdown import COMMENT, JOB_SUMMARY, Link, Setting, markdown_report, unreadable_report
 from rollout_compare.report.template import Template, TemplateError, own_template
 from rollout_compare.report.untrusted import Redactor, label
-from rollout_compare.reports import Reports, Request
 from rollout_compare.version import VERSION
 
 _REPORT, _UNREADABLE, _MISUSED, _TERMINATED = 0, 1, 2, 143

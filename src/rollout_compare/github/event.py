@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rollout_compare.github.payload import at, text_at
+from rollout_compare.github.api.payload import at, text_at
 from rollout_compare.github.settings import SettingError
 
 QUEUE = re.compile(r"(?:refs/heads/)?gh-readonly-queue/(?P<base>.+)/pr-(?P<number>[0-9]+)-[0-9a-f]{40,64}$")

@@ -11,22 +11,22 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rollout_compare.core.baseline import Baseline, NoBaseline
 from rollout_compare.core.errors import CompareInputError
+from rollout_compare.core.judging.baseline import Baseline, NoBaseline
 from rollout_compare.core.schema import SideName
-from rollout_compare.github.artifact import Service
-from rollout_compare.github.baseline import Found, Wanted, find_baseline, merge_base_of
-from rollout_compare.github.client import ApiError, Client
-from rollout_compare.github.clock import Clock
-from rollout_compare.github.contents import Content, content_of, of_run, of_this_run, unreadable
-from rollout_compare.github.download import download
+from rollout_compare.github.api.client import ApiError, Client
+from rollout_compare.github.api.clock import Clock
+from rollout_compare.github.artifacts.contents import Content, content_of, of_run, of_this_run, unreadable
+from rollout_compare.github.artifacts.download import download
+from rollout_compare.github.artifacts.sending import ArtifactError
+from rollout_compare.github.artifacts.service import Service
+from rollout_compare.github.artifacts.unpacked import Unpacked
+from rollout_compare.github.baselines.lookup import Found, Wanted, find_baseline, merge_base_of
+from rollout_compare.github.baselines.origin import Origin
+from rollout_compare.github.baselines.runs import Artifact, Runs, WorkflowRun
+from rollout_compare.github.comments.pulls import find_pull_requests
 from rollout_compare.github.event import Decision, Event
-from rollout_compare.github.origin import Origin
-from rollout_compare.github.pulls import find_pull_requests
-from rollout_compare.github.runs import Artifact, Runs, WorkflowRun
-from rollout_compare.github.sending import ArtifactError
 from rollout_compare.github.settings import SettingError, Settings
-from rollout_compare.github.unpacked import Unpacked
 from rollout_compare.github.values import ArtifactPath
 from rollout_compare.report.by_hand import Download
 

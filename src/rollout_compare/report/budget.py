@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from rollout_compare.core.schema import Sentence
+from rollout_compare.core.sentences import Sentence
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.untrusted.markdown import fence
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from rollout_compare.core.schema import REWARD_TOLERANCE, counted
+from rollout_compare.core.schema import REWARD_TOLERANCE
+from rollout_compare.core.sentences import counted
 from rollout_compare.report.wording import reward_text
 from rollout_compare.statistics.paired import Interval
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from rollout_compare.core.assessment import Group, Secondary
-from rollout_compare.core.baseline import OneSided
 from rollout_compare.core.compare import Comparison
-from rollout_compare.core.cut import shortened
-from rollout_compare.core.schema import FLIPS, Sentence, SideName, TaskSide, counted, p_text
-from rollout_compare.core.side import Side
-from rollout_compare.core.verifier_output import VerifierOutput, VerifierOutputs
+from rollout_compare.core.judging.assessment import Group, Secondary
+from rollout_compare.core.judging.baseline import OneSided
+from rollout_compare.core.logs.verifier_output import VerifierOutput, VerifierOutputs
+from rollout_compare.core.reading.side import Side
+from rollout_compare.core.redaction import shortened
+from rollout_compare.core.schema import FLIPS, SideName, TaskSide
+from rollout_compare.core.sentences import Sentence, counted, p_text
 from rollout_compare.report.untrusted import Redactor
 from rollout_compare.report.wording import (
     NAME_LIMIT,

@@ -18,9 +18,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from rollout_compare.core.cut import shortened
-from rollout_compare.core.schema import Category, TaskComparison, TaskSide, counted
-from rollout_compare.core.verifier_output import LONGEST_TAIL, VerifierOutput
+from rollout_compare.core.logs.verifier_output import LONGEST_TAIL, VerifierOutput
+from rollout_compare.core.redaction import shortened
+from rollout_compare.core.schema import Category, TaskComparison, TaskSide
+from rollout_compare.core.sentences import counted
 from rollout_compare.report.chart import Bar, difference_bars, reward_chart
 from rollout_compare.report.facts import SIDES, WINS, Facts, GroupFigure
 from rollout_compare.report.untrusted import is_web_address, label, log_line

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from rollout_compare.core.assessment import MaskedOnly, Solved, Statistics
-from rollout_compare.core.baseline import Baseline
+from rollout_compare.core.judging.assessment import MaskedOnly, Solved, Statistics
+from rollout_compare.core.judging.baseline import Baseline
+from rollout_compare.core.reading.side import Side
 from rollout_compare.core.schema import FLIPS
-from rollout_compare.core.side import Side
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.untrusted import Redactor
 from rollout_compare.statistics.evidence import Evidence

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rollout_compare.core.cut import shortened
-from rollout_compare.core.schema import counted
+from rollout_compare.core.redaction import shortened
+from rollout_compare.core.sentences import counted
 from rollout_compare.report.budget import Budget, Limit, Plan
 from rollout_compare.report.by_hand import Download, command_line
 from rollout_compare.report.facts import Facts, Figure, Flip, Listing

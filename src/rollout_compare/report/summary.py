@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rollout_compare.core.judging.verdict import VerdictKind
 from rollout_compare.core.schema import Category, SideName, WarningCode
-from rollout_compare.core.verdict import VerdictKind
 from rollout_compare.statistics.evidence import Tag
 from rollout_compare.statistics.paired import Method
 

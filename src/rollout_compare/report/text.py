@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from rollout_compare.core.schema import Category, TaskComparison, counted
+from rollout_compare.core.schema import Category, TaskComparison
+from rollout_compare.core.sentences import counted
 from rollout_compare.report.facts import SIDES, WINS, Facts, Figure, Flip, Input, Signal
 from rollout_compare.report.untrusted import label, log_line
 

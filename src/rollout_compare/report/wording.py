@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rollout_compare.core.cut import shortened
-from rollout_compare.core.schema import TaskComparison, TaskSide, p_text
+from rollout_compare.core.redaction import shortened
+from rollout_compare.core.schema import TaskComparison, TaskSide
+from rollout_compare.core.sentences import p_text
 from rollout_compare.statistics.evidence import Evidence
 from rollout_compare.statistics.paired import Interval
 

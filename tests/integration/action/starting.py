@@ -10,7 +10,8 @@ import logging
 import sys
 import time
 
-from rollout_compare.github import action, clock
+from rollout_compare.github import action
+from rollout_compare.github.api import clock
 
 
 class Impatient(clock.SystemClock):

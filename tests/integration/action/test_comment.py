@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from rollout_compare.github.client import Client
-from rollout_compare.github.comment import Posted, Stamp, Writer
+from rollout_compare.github.api.client import Client
+from rollout_compare.github.comments.comment import Posted, Stamp, Writer
 from rollout_compare.github.event import Run
 from tests.integration.action.conftest import (
     COMMENTS,

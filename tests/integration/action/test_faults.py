@@ -176,7 +176,7 @@ def test_after_the_deadline_nothing_is_asked(step: Stage, pull_request: GitHub) 
 
 
 def test_a_request_that_nobody_answers_ends(step: Stage, pull_request: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rollout_compare.github.client._TIMEOUT", 0.05)
+    monkeypatch.setattr("rollout_compare.github.api.client._TIMEOUT", 0.05)
     pull_request.fault("*", "*", hang(5), times=None)
     done = step(pull_request)
     assert (done.status, len(done.warnings)) == (0, 1)

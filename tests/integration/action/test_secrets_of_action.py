@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from rollout_compare.github.client import ApiError, Client
+from rollout_compare.github.api.client import ApiError, Client
 from tests.integration.action.conftest import COMMENTS, GRAPHQL, HEAD, Clock, Stage, pull_request_event, row
 from tests.stand_in import (
     REPOSITORY,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rollout_compare.github.artifact import Service, Uploaded
-from rollout_compare.github.uploads import upload_under_free_name
+from rollout_compare.github.artifacts.service import Service, Uploaded
+from rollout_compare.github.artifacts.upload import upload_under_free_name
 from tests.stand_in import REPOSITORY
 from tests.stand_in.artifacts import Artifacts
 

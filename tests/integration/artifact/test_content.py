@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rollout_compare.github.uploads import allowed_name, zipped
+from rollout_compare.github.artifacts.upload import allowed_name, zipped
 from tests.integration.artifact.conftest import CONTENT, NAME, Uploader
 from tests.stand_in.artifacts import FORBIDDEN
 

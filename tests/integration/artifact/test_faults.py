@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from rollout_compare.github.artifact import NameTakenError
-from rollout_compare.github.sending import ArtifactError
+from rollout_compare.github.artifacts.sending import ArtifactError
+from rollout_compare.github.artifacts.service import NameTakenError
 from tests.integration.artifact.conftest import CONTENT, NAME, Uploader
 from tests.stand_in import answer, bad_gateway, drop, hook, too_many_requests, unavailable
 from tests.stand_in.artifacts import (

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from rollout_compare.github.sending import ArtifactError
-from rollout_compare.github.uploads import upload_under_free_name
+from rollout_compare.github.artifacts.sending import ArtifactError
+from rollout_compare.github.artifacts.upload import upload_under_free_name
 from tests.integration.artifact.conftest import CONTENT, NAME, USER_AGENT, Uploader
 from tests.stand_in import REPOSITORY
 from tests.stand_in.artifacts import JOB, OTHER_JOB, RUN, runtime_token, unsigned_token

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup
 
-from rollout_compare.core.schema import Sentence
+from rollout_compare.core.sentences import Sentence
 from rollout_compare.report.untrusted.neutral import is_web_address, label, log_line
 
 _TICKS = re.compile("`+")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from rollout_compare.core.tail import SEQUENCES
+from rollout_compare.core.logs.tail import SEQUENCES
 from rollout_compare.report.untrusted.neutral import INVISIBLE
 
 REDACTED = "[redacted]"

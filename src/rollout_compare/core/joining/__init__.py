@@ -1,0 +1,1 @@
+"""Joining: which rows of the two sides are of the same task."""

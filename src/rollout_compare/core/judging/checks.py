@@ -1,0 +1,315 @@
+"""Doubts about a comparison: each check looks at one way in which a join or an input can mislead."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from rollout_compare.core.errors import CompareInputError
+from rollout_compare.core.joining.groups import NOBODY
+from rollout_compare.core.joining.join import (
+    Joined,
+    contradiction_of_explicit_index,
+    other_keys,
+    prompts_of_joined,
+)
+from rollout_compare.core.joining.keyed import Keyed
+from rollout_compare.core.judging.classify import Tasks
+from rollout_compare.core.reading.ids import ABSENT
+from rollout_compare.core.reading.json_line import loads
+from rollout_compare.core.reading.lines import InputChangedError, read_rows
+from rollout_compare.core.reading.prompt import NO_PROMPT
+from rollout_compare.core.reading.side import NO_INDEX, Side
+from rollout_compare.core.schema import ID_FIELDS, NAMED_TASKS, PROMPT, TASK_INDEX, SideName, WarningCode
+from rollout_compare.core.sentences import Sentence, Warn, counted, field_name, named, p_text, quoted
+from rollout_compare.statistics import sign_test
+
+_EXAMPLES = 3
+_SUGGESTED = 4
+_SIGNIFICANT = 0.05
+_RUN_ID = field_name("_ng_run_id")
+_REWARD_WORDS = ("score", "reward", "accuracy", "correct", "success", "passed", "resolved", "solved", "grade")
+
+
+def doubts(joined: Joined, tasks: Tasks, counts: dict[str, int]) -> list[Warn]:
+    """Every warning that applies, the gravest first."""
+    explicit_index = contradiction_of_explicit_index(joined)
+    found = [
+        *_nothing_joined(joined, tasks),
+        *_key_collapses_tasks(joined),
+        *joined.warnings,
+        *([explicit_index] if explicit_index is not None else []),
+        *_prompts_differ(joined),
+        *_tasksets_differ(joined),
+        *_low_overlap(joined),
+        *_low_coverage(tasks, counts),
+        *_masking_differs(tasks),
+    ]
+    for side, name in _sides(joined):
+        found += _no_rewards(side.side, name)
+    found += _unequal_repeats(joined, tasks)
+    for side, name in _sides(joined):
+        found += _duplicate_rollouts(side, name, joined)
+        found += _mixed_id_types(side, name)
+        found += _stale_sidecar(side.side, name)
+    return found
+
+
+def _sides(joined: Joined) -> tuple[tuple[Keyed, SideName], tuple[Keyed, SideName]]:
+    return (joined.old, "old"), (joined.new, "new")
+
+
+def _warn(code: WarningCode, sentence: str, tasks: list[str]) -> Warn:
+    return Warn(code, Sentence(sentence), len(tasks), tuple(tasks[:NAMED_TASKS]))
+
+
+def _nothing_joined(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
+    found = joined.match
+    if found.joined:
+        return
+    known = [at for at in range(len(tasks)) if not found.is_anonymous(at)]
+    old = [tasks.label(at) for at in known if found.old[at] != NOBODY]
+    new = [tasks.label(at) for at in known if found.new[at] != NOBODY]
+    if not old or not new:
+        return
+    keys = field_name(joined.old.key), field_name(joined.new.key)
+    examples = [", ".join(map(quoted, labels[:_EXAMPLES])) for labels in (old, new)]
+    sentence = f"no task of the old side ({keys[0]}: {examples[0]}) is on the new side ({keys[1]}: {examples[1]})"
+    others = [f"{field_name(f'--key {key}')} would join {number:,}" for key, number in other_keys(joined)[:_SUGGESTED]]
+    sentence += f"; {', '.join(others)}" if others else "; no other key that both sides carry joins any"
+    yield Warn(
+        "nothing_joined",
+        Sentence(sentence),
+        len(old) + len(new),
+        tuple((old[:_EXAMPLES] + new[:_EXAMPLES])[:NAMED_TASKS]),
+    )
+
+
+def _key_collapses_tasks(joined: Joined) -> Iterator[Warn]:
+    labels: dict[str, int] = {}
+    for side, name in _sides(joined):
+        for label, number in _collapsed(side, name, joined).items():
+            labels[label] = max(labels.get(label, 0), number)
+    if labels:
+        tasks = sorted(labels)
+        keys = " or ".join(dict.fromkeys(field_name(side.key) for side, _ in _sides(joined)))
+        largest = max(tasks, key=lambda label: labels[label])
+        yield _warn(
+            "key_collapses_tasks",
+            f"{keys} holds {labels[largest]} different tasks under one name ({quoted(largest)}); {_suggestion(joined)}",
+            tasks,
+        )
+
+
+def _collapsed(side: Keyed, name: SideName, joined: Joined) -> dict[str, int]:
+    """The tasks that hold several task indices within one shard, with how many."""
+    if side.key == TASK_INDEX:
+        return {}
+    groups, places = _groups(joined, name)
+    found = {}
+    for at in joined.match.with_several_rows():
+        group = places[at]
+        if groups.has_several_rows(group):
+            per_shard: dict[int, set[int]] = {}
+            for row in groups.rows(group):
+                index = side.side.task_index[row]
+                if index != NO_INDEX:
+                    per_shard.setdefault(side.side.shard_number(row), set()).add(index)
+            most = max(map(len, per_shard.values()), default=0)
+            if most > 1:
+                found[joined.match.labels[at]] = most
+    return found
+
+
+def _groups(joined: Joined, name: SideName) -> tuple[Any, Any]:
+    found = joined.match
+    return (found.old_groups, found.old) if name == "old" else (found.new_groups, found.new)
+
+
+def _suggestion(joined: Joined) -> str:
+    several = max(len(set(side.ids)) for side, _ in _sides(joined))
+    better = [(key, number) for key, number in other_keys(joined) if number >= several]
+    if better:
+        return f"use {field_name(f'--key {better[0][0]}')}, which joins {better[0][1]:,}"
+    finer = [name for name in (*ID_FIELDS, TASK_INDEX, PROMPT) if _is_finer(joined, name)]
+    if finer:
+        return f"{field_name(finer[0])} tells them apart, but joins none"
+    return "no other key that both sides carry tells them apart, so name one with " + field_name("--key")
+
+
+def _is_finer(joined: Joined, name: str) -> bool:
+    return all(
+        name != side.key and len(set(side.side.key_column(name).ids) - {ABSENT}) > len(set(side.ids) - {ABSENT})
+        for side, _ in _sides(joined)
+    )
+
+
+def _prompts_differ(joined: Joined) -> Iterator[Warn]:
+    if PROMPT in (joined.old.key, joined.new.key):
+        return
+    found = joined.match
+    if found.old_groups.all_single and found.new_groups.all_single:
+        differing = list(_single_prompts_differ(joined))
+    else:
+        # A task whose repeats differ among themselves says nothing about the sides.
+        pairs = prompts_of_joined(joined)
+        differing = [found.labels[at] for at, (old, new) in pairs if len(old) == len(new) == 1 and old != new]
+    if differing:
+        sentence = f"{counted(len(differing), 'joined task')} with another prompt on the new side: {named(differing)}"
+        yield _warn("prompts_differ", sentence, differing)
+
+
+def _single_prompts_differ(joined: Joined) -> Iterator[str]:
+    """The same for sides with one row a task, without a set for each."""
+    found = joined.match
+    old, new = joined.old.side.prompts, joined.new.side.prompts
+    old_first, new_first = found.old_groups.first, found.new_groups.first
+    for label, old_group, new_group in zip(found.labels, found.old, found.new, strict=True):
+        if old_group != NOBODY and new_group != NOBODY:
+            before, after = old[old_first[old_group] - 1], new[new_first[new_group] - 1]
+            if before != after and before != NO_PROMPT and after != NO_PROMPT:
+                yield label
+
+
+def _tasksets_differ(joined: Joined) -> Iterator[Warn]:
+    old, new = joined.old.taskset_codes(), joined.new.taskset_codes()
+    if len(old) == len(new) == 1 and old != new:
+        texts = list(joined.old.side.names)
+        names = (
+            f"the old side is taskset {quoted(str(texts[old[0]]))}, the new side taskset {quoted(str(texts[new[0]]))}"
+        )
+        yield Warn(
+            "tasksets_differ",
+            Sentence(f"{names}: tasks of the same id may be different tasks"),
+            joined.match.joined,
+        )
+
+
+def _low_overlap(joined: Joined) -> Iterator[Warn]:
+    found = joined.match
+    if found.would_join:
+        sentence = (
+            f"{counted(found.joined, 'task')} joined as the ids stand, but {found.would_join:,} would without the "
+            f"prefix {field_name(found.would_strip)} that all ids of one side have"
+        )
+        yield Warn("low_overlap", Sentence(sentence), found.joined)
+
+
+def _low_coverage(tasks: Tasks, counts: dict[str, int]) -> Iterator[Warn]:
+    unscored = tasks.positions("masked", "missing")
+    if 2 * len(unscored) > counts["tasks"]:
+        scored = counts["tasks"] - len(unscored)
+        sentence = f"scored on both sides: only {scored:,} of {counted(counts['tasks'], 'task')}"
+        yield Warn("low_coverage", Sentence(sentence), len(unscored), tuple(map(tasks.label, unscored[:NAMED_TASKS])))
+
+
+def _masking_differs(tasks: Tasks) -> Iterator[Warn]:
+    only: dict[SideName, list[str]] = {"old": [], "new": []}
+    for task in tasks.of("masked"):
+        if task.old is not None and task.new is not None and (task.old.masked is None) != (task.new.masked is None):
+            only["old" if task.new.masked is None else "new"].append(task.task)
+    p = sign_test(len(only["old"]), len(only["new"]))
+    if p < _SIGNIFICANT:
+        sentence = (
+            f"{counted(len(only['old']), 'task')} masked only on the old side, {len(only['new']):,} only on the new "
+            f"(exact p {p_text(p)}): what is left out may not be alike"
+        )
+        yield _warn("masking_differs", sentence, sorted(only["old"] + only["new"]))
+
+
+def _no_rewards(side: Side, name: SideName) -> Iterator[Warn]:
+    ranges = side.main_ranges()
+    rows = sum(map(len, ranges))
+    if rows and all(math.isnan(side.rewards[row]) for own in ranges for row in own):
+        alike = _fields_like_a_reward(side)
+        hint = f"; fields that look like one: {', '.join(map(field_name, alike))}" if alike else ""
+        yield Warn("no_rewards", Sentence(f"no row of the {name} side has a reward{hint}"), rows)
+
+
+def _fields_like_a_reward(side: Side) -> list[str]:
+    """Fields of the side's first row that hold a number or a truth value and sound like a reward."""
+    shard = next(shard for shard in side.shards if shard.main_stop > shard.start)
+    span = (side.offsets[shard.start], side.lengths[shard.start])
+    try:
+        row = loads(next(read_rows(shard.origin, [span])))
+    except (InputChangedError, CompareInputError, ValueError, RecursionError):
+        return []
+    return [
+        name
+        for name, value in row.items()
+        if name != "reward" and isinstance(value, int | float) and any(word in name.lower() for word in _REWARD_WORDS)
+    ]
+
+
+def _unequal_repeats(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
+    rows: Counter[tuple[int, int]] = Counter()
+    unequal = []
+    for at in joined.match.with_several_rows():
+        pair = len(tasks.rows_of(at, "old")), len(tasks.rows_of(at, "new"))
+        if pair[0] != pair[1] and all(pair):
+            unequal.append(tasks.label(at))
+            rows[pair] += 1
+    if unequal:
+        (old, new), _ = rows.most_common(1)[0]
+        sentence = (
+            f"{counted(len(unequal), 'joined task')} with another number of rows on the two sides, most often "
+            f"{old} old and {new} new: {named(unequal)}"
+        )
+        yield _warn("unequal_repeats", sentence, unequal)
+
+
+def _duplicate_rollouts(side: Keyed, name: SideName, joined: Joined) -> Iterator[Warn]:
+    groups, places = _groups(joined, name)
+    duplicated, surplus = [], 0
+    for at in joined.match.with_several_rows():
+        group = places[at]
+        if groups.has_several_rows(group):
+            extra = _repeated_rows(side.side, groups.rows(group))
+            if extra:
+                surplus += extra
+                duplicated.append(joined.match.labels[at])
+    if duplicated:
+        sentence = (
+            f"{counted(surplus, 'row')} of the {name} side for a rollout (same task, same indices) that has one "
+            f"already: {named(duplicated)}"
+        )
+        yield Warn("duplicate_rollouts", Sentence(sentence), surplus, tuple(duplicated[:NAMED_TASKS]))
+
+
+def _repeated_rows(side: Side, rows: list[int]) -> int:
+    seen: set[tuple[object, ...]] = set()
+    repeated = 0
+    for row in rows:
+        index, rollout = side.task_index[row], side.rollout_index[row]
+        if index == NO_INDEX or rollout == NO_INDEX:
+            continue
+        within = (index, rollout, side.shard_number(row))
+        # Across shards indices restart: the same rollout only when reward and length agree too.
+        across = (index, rollout, repr(side.rewards[row]), side.lengths[row], "across")
+        repeated += within in seen or across in seen
+        seen |= {within, across}
+    return repeated
+
+
+def _mixed_id_types(side: Keyed, name: SideName) -> Iterator[Warn]:
+    if side.mixed:
+        tasks = counted(len(side.mixed), "task")
+        sentence = f"the {name} side names {tasks} both by a number and by text: {named(side.mixed)}"
+        yield _warn("mixed_id_types", sentence, side.mixed)
+
+
+def _stale_sidecar(side: Side, name: SideName) -> Iterator[Warn]:
+    for shard in side.shards:
+        tally = shard.tally
+        if tally.records and tally.scored == tally.records:
+            what = f"has {counted(tally.records, 'record')}, each of a rollout that has a row"
+            number = tally.records
+        elif tally.of_another_run:
+            what = f"has {counted(tally.of_another_run, 'record')} of another run ({_RUN_ID}) than the rows"
+            number = tally.of_another_run
+        else:
+            continue
+        sidecar = quoted(shard.files.sidecar or "")
+        yield Warn("stale_sidecar", Sentence(f"{name}: the failures sidecar {sidecar} {what}: left over?"), number)

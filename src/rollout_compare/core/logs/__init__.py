@@ -1,0 +1,1 @@
+"""Logs: what the verifier said about the losing row of a flip."""

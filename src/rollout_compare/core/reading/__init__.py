@@ -1,0 +1,1 @@
+"""Reading a side: from paths to rows as compact columns."""

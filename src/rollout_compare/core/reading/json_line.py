@@ -1,0 +1,81 @@
+"""One line of JSON by the standard library, as leniently as rollouts need it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from rollout_compare.core.reading.lines import Line
+
+
+class LongInteger(float):
+    """An integer beyond what Python converts to `int` by default: its text names it, its value is infinite."""
+
+    _digits: str
+
+    def __new__(cls, digits: str) -> LongInteger:
+        """The number that `digits` stand for."""
+        number = super().__new__(cls, digits)
+        number._digits = digits
+        return number
+
+    def __str__(self) -> str:
+        return self._digits
+
+
+_INT_DIGITS = 4300
+
+
+def _integer(digits: str) -> int | LongInteger:
+    return int(digits) if len(digits) < _INT_DIGITS else LongInteger(digits)
+
+
+def loads(line: Line) -> Any:
+    """The JSON value of a line, read leniently: invalid UTF-8 replaced, NaN accepted, the last of equal keys wins.
+
+    Raises ValueError for what is not JSON and RecursionError for nesting that is too deep.
+    """
+    text = bytes(line).decode("utf-8", "replace")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        # An integer of more digits than Python converts by default; asking about each one takes its time.
+        return json.loads(text, parse_int=_integer)
+
+
+_raw_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def fields_of(line: Line, names: Iterable[str]) -> dict[str, Any]:
+    """Some top-level fields of the object on a line, read as by `loads`; the rest is only skipped.
+
+    Raises ValueError for what is no JSON object and RecursionError for nesting that is too deep.
+    """
+    try:
+        raw = _raw_fields(line)
+        return {name: loads(bytes(raw[name])) for name in names if name in raw}
+    except (msgspec.MsgspecError, RecursionError):
+        whole = loads(line)
+    if not isinstance(whole, dict):
+        message = "not a JSON object"
+        raise ValueError(message)
+    return whole
+
+
+def field_of(value: Any, path: str) -> Any:
+    """The value at a dotted path of a JSON object; None where the path leads nowhere."""
+    for name in path.split("."):
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
+    return value
+
+
+def is_blank(line: Line) -> bool:
+    """Whether a line holds nothing but white space."""
+    return not bytes(line).decode("utf-8", "replace").strip()

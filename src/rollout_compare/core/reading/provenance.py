@@ -1,0 +1,104 @@
+"""Which model and agent made each row, and what it took: what may have changed besides the rewards."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from rollout_compare.core.reading.rows import Response, Row
+from rollout_compare.core.reading.side import Side
+from rollout_compare.core.redaction import Redaction, start_of
+from rollout_compare.core.schema import LABEL_LIMIT
+
+_NAN = float("nan")
+_INFINITE = float("inf")
+_NAMED = 1000
+"""How many models or agents of a side are told apart."""
+
+
+def add_provenance(side: Side, rows: Sequence[Row], redact: Redaction) -> None:
+    """Keep what `rows`, just added to the side, say of their provenance; columns exist from the first value on.
+
+    Names that have to be cut are redacted first; the others are as rows say them.
+    """
+    before = len(side) - len(rows)
+    responses = [row.response for row in rows]
+    # Most blocks of rows have no such field at all: one pass tells, before each field is looked at.
+    tells = bool(side.measures) or any(_tells(responses))
+    if tells:
+        _count(side.models, _names([response and response.model for response in responses], redact))
+        usages = [response and response.usage for response in responses]
+        _measure(side, "output_tokens", before, [usage and usage.output_tokens for usage in usages])
+        _measure(side, "input_tokens", before, [usage and usage.input_tokens for usage in usages])
+    agents = _names([row.agent_ref and row.agent_ref.name for row in rows], redact)
+    if side.agents is not None or agents.count(None) != len(agents):
+        if side.agents is None:
+            side.agents = array("I", bytes(4 * before))
+        side.agents.extend(side.names.codes(agents))
+        _count(side.agents_seen, agents)
+    run_times = [row.agent_run_time for row in rows]
+    ends = [response and response.completed_at for response in responses]
+    if "seconds" in side.measures or run_times.count(None) + ends.count(None) != 2 * len(rows):
+        _measure(side, "seconds", before, list(map(_seconds, rows)))
+
+
+def _tells(responses: Sequence[Response | None]) -> list[bool]:
+    """For each response whether it names a model, its tokens or when it was done."""
+    return [
+        response is not None
+        and (response.model is not None or response.usage is not None or response.completed_at is not None)
+        for response in responses
+    ]
+
+
+def _seconds(row: Row) -> float | None:
+    """How long the attempt took: what the agent measured, else from the response's creation to its completion."""
+    measured = _number(row.agent_run_time)
+    if measured is not None:
+        return measured
+    response = row.response
+    began, ended = (None, None) if response is None else map(_number, (response.created_at, response.completed_at))
+    return None if began is None or ended is None else max(0.0, ended - began)
+
+
+def _number(value: Any) -> float | None:
+    """A finite number as a float; anything else says nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _names(values: list[Any], redact: Redaction) -> list[str | None]:
+    """The texts among the values, cut to what a report can show; None for anything else."""
+    if set(map(type, values)) <= {str, type(None)} and max(map(len, filter(None, values)), default=0) <= LABEL_LIMIT:
+        return values
+    return [start_of(value, LABEL_LIMIT, redact) if isinstance(value, str) else None for value in values]
+
+
+def _count(counter: Counter[str], names: Sequence[str | None]) -> None:
+    if names.count(None) != len(names) and len(counter) < _NAMED:
+        counter.update(name for name in names if name is not None)
+
+
+def _measure(side: Side, name: str, before: int, values: list[Any]) -> None:
+    if name not in side.measures:
+        if values.count(None) == len(values):
+            return
+        side.measures[name] = array("d", [_NAN]) * before
+    if not set(map(type, values)) <= {float, int, type(None)}:
+        values = list(map(_number, values))
+    try:
+        column = array("d", [_NAN if value is None else value for value in values])
+    except OverflowError:
+        column = array("d", [_INFINITE])
+    if _INFINITE in column or -_INFINITE in column:
+        # What is not finite says nothing.
+        column = array("d", [_NAN if number is None else number for number in map(_number, values)])
+    side.measures[name].extend(column)

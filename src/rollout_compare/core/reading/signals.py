@@ -1,0 +1,129 @@
+"""What a row says about itself besides its reward: masked or not, an agent error, a measured failure."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rollout_compare.core.reading.rows import Row, SidecarRow
+from rollout_compare.core.redaction import KEEP, MARGIN, Redaction, start_of
+from rollout_compare.core.schema import LABEL_LIMIT
+
+_ERROR_LIMIT = 120
+_ERROR_TYPE = "error_type"
+_DEFAULT_FAILURE = "failure"
+_KEY_LINES = 200
+_KEY_LENGTH = 64 << 10
+"""Longest end of an error text searched for a secret of many lines, in lines and in characters."""
+
+
+class Signals(NamedTuple):
+    """The signals of one row, redacted; all None for a row that just counts."""
+
+    masked: str | None = None
+    agent_error: str | None = None
+    failure_kind: str | None = None
+    message: str | None = None
+    said: bytes = b""
+    """A hash of the same before redaction: what the digest of a side goes by."""
+
+
+SILENT = Signals()
+
+
+def signals_of(row: Row, redact: Redaction = KEEP) -> Signals:
+    """The signals of a row of a rollouts file."""
+    raw = _signals_of(row, KEEP)
+    return _hashed(raw, raw if redact is KEEP else _signals_of(row, redact))
+
+
+def signals_of_failure(record: SidecarRow, redact: Redaction = KEEP) -> Signals:
+    """The signals of a failures sidecar record that stands: it is masked."""
+    raw = _signals_of_failure(record, KEEP)
+    return _hashed(raw, raw if redact is KEEP else _signals_of_failure(record, redact))
+
+
+def as_measured(said: Signals, failure_class: str, record: SidecarRow, redact: Redaction = KEEP) -> Signals:
+    """The signals of a record that counts as reward 0 instead: a measured failure."""
+    own = record.failure_kind
+    kind = _label(failure_class if own is msgspec.UNSET or not own else own, redact)
+    return said._replace(masked=None, failure_kind=kind)
+
+
+def failure_class_of(record: SidecarRow) -> str:
+    """The failure class by which `--count-as-zero` names a record."""
+    # A good deal longer than what is shown of it, for redaction.
+    return _text(record.failure_class)[: LABEL_LIMIT + MARGIN] if record.failure_class else _DEFAULT_FAILURE
+
+
+def _hashed(raw: Signals, shown: Signals) -> Signals:
+    if raw == SILENT:
+        return SILENT
+    said = hashlib.sha256(repr(raw[:-1]).encode("utf-8", "surrogatepass")).digest()[:16]
+    return shown._replace(said=said)
+
+
+def _signals_of(row: Row, redact: Redaction) -> Signals:
+    masked = _mask_reason(row, redact)
+    measured = None if masked is not None or not row.failure_kind else _label(row.failure_kind, redact)
+    return Signals(masked, _agent_error(row, redact), measured)
+
+
+def _signals_of_failure(record: SidecarRow, redact: Redaction) -> Signals:
+    kind = record.failure_kind
+    if kind is msgspec.UNSET:
+        kind = record.failure_class or _DEFAULT_FAILURE
+    message = _label(record.failure_message, redact) if record.failure_message else None
+    return Signals(_mask_sample(kind, redact), _agent_error(record, redact), None, message)
+
+
+def _mask_reason(row: Row, redact: Redaction) -> str | None:
+    if row.mask_sample:
+        return _mask_sample(row.failure_kind, redact)
+    if row.reward is None:
+        return "no reward"
+    if not math.isfinite(row.reward):
+        return f"non-finite reward ({float(row.reward)})"
+    return None
+
+
+def _mask_sample(kind: Any, redact: Redaction) -> str:
+    return f"mask_sample (failure_kind={_label(kind, redact)})" if kind else "mask_sample"
+
+
+def _agent_error(row: Row, redact: Redaction) -> str | None:
+    if row.error:
+        return "error: " + _last_line(_text(row.error), redact)
+    metadata = None if row.response is None else row.response.metadata
+    for name, value in (metadata or {}).items():
+        if name.endswith(_ERROR_TYPE) and value:
+            return _label(f"{name}={_text(value)}", redact)
+    return None
+
+
+def _last_line(text: str, redact: Redaction) -> str:
+    lines = text.strip().splitlines()
+    if not lines:
+        return start_of(text, _ERROR_LIMIT, redact)
+    if redact is not KEEP and len(lines) > 1:
+        # A private key is many lines long: the last one alone does not tell.
+        before = "\n".join(lines[-_KEY_LINES:])
+        if len(before) <= _KEY_LENGTH:
+            redacted = redact(before)
+            if redacted != before:
+                lines = redacted.splitlines()
+    return start_of(lines[-1], _ERROR_LIMIT, redact)
+
+
+def _label(value: Any, redact: Redaction) -> str:
+    return start_of(_text(value), LABEL_LIMIT, redact)
+
+
+def _text(value: Any) -> str:
+    try:
+        return str(value)
+    except RecursionError:
+        return "(nested too deeply to show)"

@@ -1,0 +1,1 @@
+"""GitHub's API: requests, and the patience that they need."""

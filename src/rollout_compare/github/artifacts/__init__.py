@@ -1,0 +1,1 @@
+"""Artifacts: storing reports, and fetching rollouts."""

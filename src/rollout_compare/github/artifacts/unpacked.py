@@ -1,0 +1,142 @@
+"""An artifact's files in a folder of their own: the rollouts at once, logs when a report asks for them."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import posixpath
+import shutil
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from rollout_compare.core.errors import CompareInputError
+from rollout_compare.core.logs.confined import LOG_ENDINGS
+from rollout_compare.core.reading.inputs import find_rollouts_below, find_shards, listed
+from rollout_compare.github.artifacts.archive import Archive, ArchiveError, is_zip
+
+_PIECE = 1 << 20
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
+
+
+class Unpacked:
+    """The content of an artifact, as far as it is needed, in `root`, a folder that is there and empty.
+
+    `name` is the artifact's, under which everything in the folder is told of.
+    """
+
+    def __init__(self, content: BinaryIO, root: str, name: str, warn: Callable[[str], None]) -> None:
+        """Raises CompareInputError for a zip that is broken, or beyond the limits."""
+        self.root = root
+        self._name = name
+        self._content = content
+        self._members: set[str] = set()
+        self._folders: set[str] = set()
+        try:
+            self._archive = Archive(content) if is_zip(content) else None
+        except ArchiveError as fault:
+            raise CompareInputError(f"artifact {name}", f"cannot be read: {fault}") from None
+        if self._archive is not None:
+            self._members = set(self._made_names(self._archive))
+            self._folders = {folder for member in self._members for folder in _folders_above(member)}
+            left_out = self._archive.left_out + len(self._archive.names) - len(self._members)
+            if left_out:
+                warn(
+                    f"artifact `{name}`: {left_out:,} of its entries are left out: links, or names that lead out of it "
+                    "or cannot be files"
+                )
+
+    def rollouts(self, path: str) -> list[str]:
+        """Extract the rollouts files that `path` names in the artifact, with what belongs to them, and name them.
+
+        An empty path means the only rollouts file. Raises CompareInputError when there is none.
+        """
+        if self._archive is None:
+            return [self._single_file(path)]
+        place = os.path.join(self.root, path) if path else find_rollouts_below(self.root)
+        if not os.path.lexists(place):
+            # A glob, as far as it is one: the folder's own name is none.
+            place = os.path.join(glob.escape(self.root), path)
+        try:
+            shards = find_shards([place])
+        except CompareInputError as fault:
+            if not fault.is_missing:
+                raise
+            raise CompareInputError(fault.path, f"{fault.what} in the artifact{self._listed()}") from None
+        # The names are all that was there so far.
+        shutil.rmtree(self.root)
+        os.mkdir(self.root)
+        for shard in shards:
+            for file in shard.all():
+                self._extract(os.path.relpath(file, self.root))
+        return [shard.rollouts for shard in shards]
+
+    def bring(self, path: str) -> None:
+        """Make a log or a folder of the artifact be there at its path, if it has one. Raises OSError."""
+        member = posixpath.normpath(os.path.relpath(path, self.root))
+        target = os.path.join(self.root, member)
+        if self._archive is None or os.path.lexists(target):
+            return
+        if member in self._members:
+            if not member.endswith(LOG_ENDINGS):
+                return
+            try:
+                self._write(self._archive, member)
+            except ArchiveError as fault:
+                raise OSError(errno.EIO, f"in the artifact, {fault}") from None
+        elif member in self._folders:
+            os.makedirs(target, exist_ok=True)
+
+    def holds(self, folder: str) -> bool:
+        """Whether the artifact has a folder."""
+        return posixpath.normpath(folder) in self._folders
+
+    def _listed(self) -> str:
+        return f", which holds {listed(sorted(self._members))}" if self._members else ", which holds no file"
+
+    def _single_file(self, path: str) -> str:
+        """The file that the artifact is, under the artifact's name."""
+        if path:
+            what = "is a single file, and no zip with something inside: leave the path out"
+            raise CompareInputError(f"artifact {self._name}", what)
+        place = os.path.join(self.root, os.path.basename(self._name))
+        try:
+            with open(place, "xb") as target:
+                shutil.copyfileobj(self._content, target, _PIECE)
+        except OSError as fault:
+            raise CompareInputError(f"artifact {self._name}", f"cannot be kept on disk: {fault.strerror}") from None
+        return place
+
+    def _made_names(self, archive: Archive) -> Iterator[str]:
+        """Make an empty file for each name of the archive, for whoever looks for rollouts; the names that could be."""
+        for name in archive.names:
+            place = os.path.join(self.root, name)
+            try:
+                os.makedirs(os.path.dirname(place), exist_ok=True)
+                with open(place, "xb"):
+                    yield name
+            except OSError as fault:
+                if fault.errno in _NO_ROOM:
+                    what = f"cannot be unpacked: {fault.strerror}"
+                    raise CompareInputError(f"artifact {self._name}", what) from None
+
+    def _extract(self, member: str) -> None:
+        assert self._archive is not None
+        try:
+            self._write(self._archive, member)
+        except ArchiveError as fault:
+            raise CompareInputError(f"{self._name}/{member}", f"cannot be read from the artifact: {fault}") from None
+        except OSError as fault:
+            raise CompareInputError(f"{self._name}/{member}", f"cannot be unpacked: {fault.strerror}") from None
+
+    def _write(self, archive: Archive, member: str) -> None:
+        target = os.path.join(self.root, member)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        archive.extract(member, target)
+
+
+def _folders_above(member: str) -> Iterator[str]:
+    folder = posixpath.dirname(member)
+    while folder:
+        yield folder
+        folder = posixpath.dirname(folder)

@@ -1,0 +1,1 @@
+"""Baselines: which recorded run the new side is compared with."""

@@ -1,0 +1,182 @@
+"""The run to compare with, when none is named: of the merge base if there is one, else the newest that fits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rollout_compare.core.judging.baseline import NoBaseline
+from rollout_compare.core.sentences import Sentence, counted, field_name, quoted
+from rollout_compare.github.api.client import ApiError, is_rate_limit
+from rollout_compare.github.baselines.origin import OF_A_BRANCH
+from rollout_compare.github.baselines.runs import MOST_ARTIFACTS, MOST_RUNS, Artifact, Runs, WorkflowRun
+
+_SUCCESS = "success"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which run would do."""
+
+    artifact: str
+    branch: str
+    workflow: str
+    """File name or number."""
+    other_than: int
+    """The run that made the new side."""
+    commit: str = ""
+    """What the new side ran, when the merge base with `branch` says which run is the best one."""
+    is_earlier: bool = False
+    """Whether the run must be an earlier one: the new side is a run of the same branch."""
+
+    def fits(self, run: WorkflowRun) -> bool:
+        """Whether a run would do, if it has the artifact."""
+        return (
+            run.number != self.other_than
+            and (not self.is_earlier or run.number < self.other_than)
+            and run.is_own
+            and run.branch == self.branch
+            and run.event in OF_A_BRANCH
+            and run.conclusion == _SUCCESS
+            and self.workflow in (run.workflow, str(run.workflow_number))
+        )
+
+
+class Found(NamedTuple):
+    """The run to compare with."""
+
+    run: WorkflowRun
+    artifact: Artifact
+
+
+@dataclass
+class _Met:
+    """What was met on the way and did not fit, for whoever asks why there is no baseline."""
+
+    why: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        if not self.why:
+            return "there is no artifact of that name yet"
+        said = [f"{number:,} {words}" for words, number in self.why.items()]
+        return f"of {counted(self.why.total(), 'artifact')} of that name, {', '.join(said)}"
+
+
+class _Succeeded:
+    """The successful runs of a branch by their numbers, asked for as far back as they are looked up."""
+
+    def __init__(self, newest_first: Iterator[WorkflowRun]) -> None:
+        self._rest = newest_first
+        self._known: dict[int, WorkflowRun] = {}
+        self._oldest = 0
+
+    def get(self, number: int) -> WorkflowRun | None:
+        while number not in self._known and (not self._known or number < self._oldest):
+            run = next(self._rest, None)
+            if run is None:
+                break
+            self._known[run.number] = run
+            self._oldest = run.number
+        return self._known.get(number)
+
+
+def find_baseline(runs: Runs, wanted: Wanted, merge_base: str) -> Found | NoBaseline:
+    """The run to compare with, or why there is none. Raises ApiError.
+
+    `merge_base` is empty when it is not known, or means nothing.
+    """
+    if merge_base:
+        at_base = sorted(filter(wanted.fits, runs.at_commit(merge_base, wanted.branch)), key=lambda run: -run.number)
+        for run in at_base:
+            artifact = _usable(runs, run.number, wanted.artifact)
+            if artifact is not None:
+                return Found(run, artifact)
+    met = _Met()
+    found = _newest(runs, wanted, met)
+    if found is not None:
+        return found
+    return NoBaseline(_reason(wanted, met), _advice(wanted))
+
+
+def _usable(runs: Runs, run: int, name: str) -> Artifact | None:
+    return next((artifact for artifact in runs.artifacts_of(run, name) if not artifact.is_expired), None)
+
+
+def _newest(runs: Runs, wanted: Wanted, met: _Met) -> Found | None:
+    """The newest run that fits, through the artifacts of the name: most runs of a branch may have none."""
+    best: Found | None = None
+    why_of_run: dict[int, str] = {}
+    succeeded = _Succeeded(runs.succeeded_on(wanted.branch))
+    for artifact in runs.artifacts_named(wanted.artifact):
+        if best is not None and artifact.created_at < best.run.created_at:
+            # What follows was made before that run began: by older runs, or older attempts.
+            break
+        why_not = _why_not(artifact, wanted) or why_of_run.get(artifact.run, "")
+        if not why_not and (best is None or artifact.run > best.run.number):
+            run = succeeded.get(artifact.run)
+            why_not = why_of_run[artifact.run] = _why_no_run(run, wanted)
+            if run is not None and not why_not:
+                # The newest of the run: it may have been started again since.
+                best = Found(run, _usable(runs, run.number, wanted.artifact) or artifact)
+        if why_not:
+            met.why[why_not] += 1
+    return best
+
+
+def _why_not(artifact: Artifact, wanted: Wanted) -> str:
+    if artifact.is_expired:
+        return "expired"
+    if artifact.run == wanted.other_than:
+        return "of this run"
+    if not artifact.is_own:
+        return "of forks"
+    if artifact.branch != wanted.branch:
+        return "of other branches"
+    return ""
+
+
+def _why_no_run(run: WorkflowRun | None, wanted: Wanted) -> str:
+    if run is None:
+        return f"of runs that are not among the newest {MOST_RUNS:,} that succeeded"
+    if wanted.workflow not in (run.workflow, str(run.workflow_number)):
+        return "of other workflows"
+    if run.event not in OF_A_BRANCH:
+        return "of runs that may have run proposed changes"
+    return "" if wanted.fits(run) else "of later runs"
+
+
+def _reason(wanted: Wanted, met: _Met) -> Sentence:
+    return Sentence(
+        f"no successful run of {quoted(wanted.workflow)} on {quoted(wanted.branch)} has an artifact "
+        f"{quoted(wanted.artifact)} that is still there ({met})"
+    )
+
+
+def _advice(wanted: Wanted) -> Sentence:
+    return Sentence(
+        f"To make a baseline, let a run of {quoted(wanted.workflow)} on {quoted(wanted.branch)}, on push, on schedule "
+        f"or by hand, upload its rollouts as artifact {quoted(wanted.artifact)} and succeed: the next comparison finds "
+        f"it. {field_name('old-branch')}, {field_name('old-workflow')} and {field_name('old-run-id')} name another "
+        f"place to look. At most the newest {MOST_ARTIFACTS:,} artifacts of a name are looked at."
+    )
+
+
+def merge_base_of(runs: Runs, wanted: Wanted, warn: Callable[[str], None], otherwise: str) -> str:
+    """The merge base that the wanted run should have run; empty when there is none to look for, or it is not known.
+
+    `otherwise` says what is done without it.
+    """
+    if not wanted.commit or wanted.is_earlier:
+        return ""
+    try:
+        return runs.merge_base(wanted.branch, wanted.commit)
+    except ApiError as fault:
+        said = f"GitHub says {fault}" if fault.status else str(fault)
+        if fault.status == 403 and not is_rate_limit(fault):
+            said += ": the job needs `permissions: contents: read`"
+        if fault.status == 404:
+            said += f": is there a branch `{wanted.branch}`, and has the job `permissions: contents: read`?"
+        warn(f"the merge base with `{wanted.branch}` is not known ({said}): {otherwise}")
+        return ""

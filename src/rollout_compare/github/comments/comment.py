@@ -1,0 +1,316 @@
+"""One comment per pull request and id: found again, brought up to date, never doubled, never taken for another's.
+
+The protocol is in docs/comment.md. In short: the comment begins with a hidden line that holds the id, and is ours by
+its author; a second hidden line says which run wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from rollout_compare.github.api.client import ApiError, Client, is_rate_limit
+from rollout_compare.github.api.payload import at, text_at
+from rollout_compare.github.event import Run
+
+_QUERY = """
+query($owner: String!, $name: String!, $number: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) {
+      headRefOid
+      comments(first: 100, after: $after) {
+        nodes { fullDatabaseId body url viewerDidAuthor author { __typename login } }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  }
+}
+"""
+_RUN_LINE = re.compile(r"<!-- rollout-compare-run (\{.*\}) -->")
+_ACTIONS_BOT = "github-actions[bot]"
+_MOST_PAGES = 300
+_TRIES = 3
+_TOO_LONG = re.compile(r"body is too long", re.IGNORECASE)
+
+
+class Stamp(NamedTuple):
+    """Which run wrote a report, of which commit and of which inputs."""
+
+    run: Run
+    head: str
+    inputs: str
+
+    def text(self) -> str:
+        """The hidden second line, without its comment signs."""
+        said = {
+            "run_id": str(self.run.run_id),
+            "attempt": self.run.attempt,
+            "head": self.head,
+            "inputs": self.inputs,
+        }
+        return f"rollout-compare-run {json.dumps(said, separators=(',', ':'))}"
+
+    def outdoes(self, other: Stamp, head: str) -> bool:
+        """Whether a report with this stamp must not be replaced by the other: it is newer, or of the current head."""
+        if head and self.head and other.head and (self.head == head) != (other.head == head):
+            return self.head == head
+        # Outside of a run there is no order.
+        return bool(other.run.run_id) and self.run > other.run
+
+    def is_other_of_same_run(self, other: Stamp) -> bool:
+        """Whether both are of one run, but of other inputs."""
+        return bool(self.run.run_id) and self.run == other.run and self.inputs != other.inputs
+
+    @classmethod
+    def of_body(cls, body: str) -> Stamp | None:
+        """The stamp of a comment's body; None when it has none."""
+        lines = body.split("\n", 2)
+        found = _RUN_LINE.fullmatch(lines[1].rstrip()) if len(lines) > 1 else None
+        try:
+            said = json.loads(found[1]) if found is not None else None
+            return (
+                None
+                if said is None
+                else cls(Run(int(said["run_id"]), int(said["attempt"])), str(said["head"]), str(said["inputs"]))
+            )
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment of a pull request, as far as it matters here."""
+
+    number: int
+    body: str
+    url: str
+    is_ours: bool
+    by_bot: bool
+
+
+class Thread(NamedTuple):
+    """The comments of a pull request that carry our marker, oldest first, and its head commit now."""
+
+    ours: list[Comment]
+    others: list[Comment]
+    """Written by another bot."""
+    head: str
+
+
+class Posted(NamedTuple):
+    """The comment that stands; number 0 when there is none."""
+
+    number: int
+    url: str
+
+
+class Writer:
+    """Writes the comment of one id. `warn` and `tell` are told what a person should know."""
+
+    def __init__(
+        self,
+        client: Client,
+        repository: str,
+        marker: str,
+        *,
+        warn: Callable[[str], None],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._client = client
+        self._repository = repository
+        self._marker = marker
+        self._warn = warn
+        self._tell = tell
+        self._login = _ACTIONS_BOT
+
+    def write(
+        self, number: int, bodies: Callable[[int], str], stamp: Stamp, *, create: bool = True, sizes: Iterable[int]
+    ) -> Posted:
+        """Bring the comment of a pull request up to date. Raises ApiError when that cannot be done.
+
+        `bodies` gives the body within a number of code points; `sizes` are tried one after the other when GitHub
+        finds a body too long. `create`: whether there should be a comment if there is none yet.
+        """
+        sizes = list(sizes)
+        thread = self._thread(number)
+        for other in thread.others:
+            self._warn(f"another bot's comment carries the same marker and is left alone: {other.url}")
+        if not thread.ours and not create:
+            return Posted(0, "")
+        for comment in thread.ours:
+            standing = Stamp.of_body(comment.body)
+            if standing is not None and stamp.is_other_of_same_run(standing):
+                self._warn(
+                    "two comparisons of this run share one comment, and the last one stands: "
+                    "give each an own `comment-id`"
+                )
+        if thread.ours:
+            return self._settle(thread, number, bodies, stamp, sizes)
+        return self._create(number, bodies, stamp, sizes)
+
+    def _create(self, number: int, bodies: Callable[[int], str], stamp: Stamp, sizes: list[int]) -> Posted:
+        path = f"/repos/{self._repository}/issues/{number}/comments"
+        created = self._sized(bodies, sizes, lambda body: self._post(path, number, body, stamp))
+        try:
+            thread = self._thread(number)
+        except ApiError as fault:
+            self._warn(f"whether another run commented at the same time is not known ({fault})")
+            return created
+        if not thread.ours or [comment.number for comment in thread.ours] == [created.number]:
+            return created
+        return self._settle(thread, number, bodies, stamp, sizes)
+
+    def _settle(
+        self, thread: Thread, number: int, bodies: Callable[[int], str], stamp: Stamp, sizes: list[int]
+    ) -> Posted:
+        """Leave one comment, the oldest, with the report that is to stand: ours, or one that ours must not replace."""
+        oldest = thread.ours[0]
+        better = self._better(thread, stamp)
+
+        def change(body: str) -> Posted:
+            if _normal(body) == _normal(oldest.body):
+                return Posted(oldest.number, oldest.url)
+            path = f"/repos/{self._repository}/issues/comments/{oldest.number}"
+            self._client.patch(path, {"body": body})
+            return Posted(oldest.number, oldest.url)
+
+        try:
+            settled = self._sized(bodies, sizes, change) if better is None else change(better.body)
+        except ApiError as fault:
+            if fault.status != 404:
+                raise
+            # Somebody deleted it meanwhile.
+            rest = thread._replace(ours=thread.ours[1:])
+            if rest.ours:
+                return self._settle(rest, number, bodies, stamp, sizes)
+            return self._create(number, bodies, stamp, sizes)
+        self._delete(thread.ours[1:])
+        return settled
+
+    def _better(self, thread: Thread, stamp: Stamp) -> Comment | None:
+        """The comment with the report that ours must not replace; the best one of several."""
+        best: tuple[Comment, Stamp] | None = None
+        for comment in thread.ours:
+            standing = Stamp.of_body(comment.body)
+            rival = stamp if best is None else best[1]
+            if standing is not None and standing.outdoes(rival, thread.head):
+                best = comment, standing
+        if best is None:
+            return None
+        if best[1].run > stamp.run:
+            self._tell("a newer run has commented already: its report stands")
+        else:
+            self._tell("the comment is about the pull request's current commit, this run is not: it stands")
+        return best[0]
+
+    def _post(self, path: str, number: int, body: str, stamp: Stamp) -> Posted:
+        """Post a comment; after a failure that may have posted it, look before trying again."""
+        for tries in range(1, _TRIES + 1):
+            try:
+                made = self._client.post_once(path, {"body": body})
+            except ApiError as fault:
+                if tries == _TRIES:
+                    raise
+                self._client.wait_after(fault, tries)
+                for comment in self._thread(number).ours:
+                    if Stamp.of_body(comment.body) == stamp:
+                        return Posted(comment.number, comment.url)
+            else:
+                # Where GraphQL is missing, only this tells who we are.
+                self._login = text_at(made, "user", "login") or self._login
+                return Posted(_identity(at(made, "id")), text_at(made, "html_url"))
+        raise AssertionError
+
+    def _sized(self, bodies: Callable[[int], str], sizes: list[int], write: Callable[[str], Posted]) -> Posted:
+        for size in sizes:
+            try:
+                return write(bodies(size))
+            except ApiError as fault:
+                if fault.status != 422 or not _TOO_LONG.search(fault.message) or size == sizes[-1]:
+                    raise
+        raise AssertionError
+
+    def _delete(self, comments: Iterable[Comment]) -> None:
+        for comment in comments:
+            try:
+                self._client.delete(f"/repos/{self._repository}/issues/comments/{comment.number}")
+            except ApiError as fault:
+                self._warn(f"a second comment of an earlier race could not be deleted ({fault}): {comment.url}")
+
+    def _thread(self, number: int) -> Thread:
+        try:
+            comments, head = self._by_graphql(number)
+        except ApiError as fault:
+            if fault.status in (0, 401, 429) or is_rate_limit(fault):
+                raise
+            comments, head = self._by_rest(number)
+        marked = [comment for comment in comments if _first_line(comment.body) == self._marker]
+        marked.sort(key=lambda comment: comment.number)
+        return Thread(
+            [comment for comment in marked if comment.is_ours],
+            [comment for comment in marked if not comment.is_ours and comment.by_bot],
+            head,
+        )
+
+    def _by_graphql(self, number: int) -> tuple[list[Comment], str]:
+        owner, _, name = self._repository.partition("/")
+        comments: list[Comment] = []
+        head, after = "", None
+        for _ in range(_MOST_PAGES):
+            asked = {"owner": owner, "name": name, "number": number, "after": after}
+            found = at(self._client.graphql(_QUERY, asked), "repository", "pullRequest")
+            nodes, page = at(found, "comments", "nodes"), at(found, "comments", "pageInfo")
+            if not isinstance(nodes, list) or not isinstance(page, Mapping):
+                raise ApiError(200, "the pull request is not there")
+            head = text_at(found, "headRefOid")
+            comments += [_of_node(node) for node in nodes if isinstance(node, Mapping)]
+            if not page.get("hasNextPage"):
+                break
+            after = page.get("endCursor")
+        return comments, head
+
+    def _by_rest(self, number: int) -> tuple[list[Comment], str]:
+        """The same where GraphQL is missing: ours are those of the bot that workflows comment as, or of who we are."""
+        path = f"/repos/{self._repository}/issues/{number}/comments"
+        comments = [_of_entry(entry, self._login) for entry in self._client.pages(path) if isinstance(entry, Mapping)]
+        return comments, text_at(self._client.get(f"/repos/{self._repository}/pulls/{number}"), "head", "sha")
+
+
+def _of_node(node: Mapping[str, Any]) -> Comment:
+    return Comment(
+        _identity(node.get("fullDatabaseId")),
+        text_at(node, "body"),
+        text_at(node, "url"),
+        node.get("viewerDidAuthor") is True,
+        at(node, "author", "__typename") == "Bot",
+    )
+
+
+def _of_entry(entry: Mapping[str, Any], login: str) -> Comment:
+    by_bot = at(entry, "user", "type") == "Bot"
+    return Comment(
+        _identity(entry.get("id")),
+        text_at(entry, "body"),
+        text_at(entry, "html_url"),
+        text_at(entry, "user", "login") == login and (by_bot or login != _ACTIONS_BOT),
+        by_bot,
+    )
+
+
+def _identity(value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return 0
+
+
+def _first_line(body: str) -> str:
+    return body.split("\n", 1)[0].rstrip()
+
+
+def _normal(body: str) -> str:
+    """A body as it is compared: an edit in the browser saves other line ends."""
+    return "\n".join(line.rstrip() for line in body.replace("\r\n", "\n").split("\n")).rstrip()

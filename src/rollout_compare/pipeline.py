@@ -1,0 +1,153 @@
+"""From what was asked to the reports of it: load, compare, lay out. The command line and the Action share this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from rollout_compare.core.compare import Comparison, compare, describe
+from rollout_compare.core.judging.baseline import Baseline, NoBaseline
+from rollout_compare.core.logs.verifier_output import DEFAULT_TAIL, LONGEST_TAIL, LogSearch, VerifierOutputs
+from rollout_compare.core.reading.ids import Names
+from rollout_compare.core.reading.inputs import find_shards
+from rollout_compare.core.reading.lines import Progress
+from rollout_compare.core.reading.load import load_side
+from rollout_compare.report.by_hand import option_text
+from rollout_compare.report.facts import Facts
+from rollout_compare.report.json_summary import json_summary
+from rollout_compare.report.text import text_report
+from rollout_compare.report.untrusted import Redactor
+
+BASELINE_MAX_AGE = 7.0
+
+Form = Literal["text", "json", "markdown", "html"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One comparison that is asked for."""
+
+    old: Sequence[str]
+    """Files, directories and globs."""
+    new: Sequence[str]
+    old_key: str | None = None
+    new_key: str | None = None
+    margin: float | None = None
+    count_as_zero: Sequence[str] = ()
+    tail: int = DEFAULT_TAIL
+    logs_roots: Sequence[str] = ()
+    old_logs_roots: Sequence[str] = ()
+    new_logs_roots: Sequence[str] = ()
+    working_directory: str | None = None
+    """A last folder in which logs are looked for."""
+    verifier_fields: Sequence[str] = ()
+    allow_absolute_logs: bool = False
+    baseline: Baseline | None = None
+    """The recorded run whose rollouts `old` names, if it does."""
+    baseline_max_age: float = BASELINE_MAX_AGE
+    """Days from which on a baseline is called stale."""
+    no_baseline: NoBaseline | None = None
+    """Why there is nothing to compare with: then `old` names nothing."""
+    old_unpacked: Sequence[str] = ()
+    """Folders that artifacts of the old side were unpacked into: its logs are looked for there too."""
+    new_unpacked: Sequence[str] = ()
+    bring: Callable[[str], None] | None = None
+    """Makes a log of those folders be there before it is looked at."""
+
+    def options(self) -> str:
+        """The options of the command line that change what is compared, for whoever does it by hand."""
+        both = self.old_key if self.old_key == self.new_key else None
+        named = (
+            ("--key", [both]),
+            ("--old-key", [None if both else self.old_key]),
+            ("--new-key", [None if both else self.new_key]),
+            ("--margin", [None if self.margin is None else repr(self.margin)]),
+            ("--count-as-zero", self.count_as_zero),
+            ("--logs-root", self.logs_roots),
+            ("--old-logs-root", self.old_logs_roots),
+            ("--new-logs-root", self.new_logs_roots),
+            ("--verifier-field", self.verifier_fields),
+        )
+        given = [(name, value) for name, values in named for value in values if value is not None]
+        return " ".join(option_text(name, value) for name, value in given)
+
+    def input_files(self) -> list[str]:
+        """Every file that will be read, sidecars included. Raises CompareInputError when there is none."""
+        return [path for files in find_shards(self.old) + find_shards(self.new) for path in files.all()]
+
+
+class Reports:
+    """A finished comparison, and every report of it, each with its own count of what was redacted."""
+
+    def __init__(
+        self,
+        comparison: Comparison,
+        outputs: VerifierOutputs,
+        redact: Redactor,
+        request: Request,
+        input_files: Sequence[str],
+    ) -> None:
+        self.comparison = comparison
+        self.options = redact(request.options())
+        self.input_files = input_files
+        """Every file that was read: none of them may be written to."""
+        self._outputs = outputs
+        self._redact = redact
+
+    @classmethod
+    def of(
+        cls, request: Request, redact: Redactor, *, with_html: bool = False, progress: Progress | None = None
+    ) -> Reports:
+        """Read both sides and compare them. Raises CompareInputError for an input that cannot be read.
+
+        `with_html`: the HTML report will be among those asked for, and may show more of each log than the others.
+        """
+        names = Names()
+        old, new = (
+            load_side(
+                paths, key=key, count_as_zero=request.count_as_zero, names=names, progress=progress, redact=redact
+            )
+            for paths, key in ((request.old, request.old_key), (request.new, request.new_key))
+        )
+        if request.no_baseline is not None:
+            comparison = describe(new, request.no_baseline, redact=redact)
+        else:
+            comparison = compare(old, new, margin=request.margin, redact=redact)
+        if request.baseline is not None:
+            doubts = [*comparison.warnings, *request.baseline.doubts(request.baseline_max_age)]
+            comparison = replace(comparison, baseline=request.baseline, warnings=doubts)
+        search = LogSearch(
+            roots=request.logs_roots,
+            old_roots=[*request.old_logs_roots, *request.old_unpacked],
+            new_roots=[*request.new_logs_roots, *request.new_unpacked],
+            working_directory=request.working_directory,
+            fields=request.verifier_fields,
+            tail=request.tail,
+            longest=LONGEST_TAIL if with_html and request.tail else 0,
+            allow_absolute=request.allow_absolute_logs,
+            redact=redact,
+            bring=request.bring,
+        )
+        files = [path for side in (old, new) for shard in side.shards for path in shard.files.all()]
+        return cls(comparison, VerifierOutputs.of_comparison(comparison, search), redact, request, files)
+
+    def facts(self) -> Facts:
+        """What there is to tell, for one report."""
+        redact = self._redact.branch()
+        return Facts(self.comparison, self._outputs.redacted_by(redact), redact)
+
+    def json(self) -> Iterable[str]:
+        """The JSON summary in pieces."""
+        return json_summary(self.facts())
+
+    def text(self, *, colour: bool = False) -> Iterable[str]:
+        """The report for a terminal in pieces."""
+        return (f"{line}\n" for line in text_report(self.facts(), colour=colour))
+
+    def html(self) -> Iterable[str]:
+        """The report for a browser in pieces."""
+        # Jinja2 is imported only by the reports that need it.
+        from rollout_compare.report.html import html_report
+
+        return html_report(self.facts())
