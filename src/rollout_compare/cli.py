@@ -57,7 +57,7 @@ class _Parser(argparse.ArgumentParser):
 
         from rollout_compare.report.untrusted import Redactor, label
 
-        super().error(label(Redactor.of_environment(os.environ)(message)).replace("##[", "##\\["))
+        super().error(label(Redactor.from_environment(os.environ)(message)).replace("##[", "##\\["))
 
 
 class _Version(argparse.Action):

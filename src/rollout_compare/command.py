@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises UsageError for arguments that do not go together.
     """
-    redact = Redactor.of_environment(os.environ, patterns=arguments.redact)
+    redact = Redactor.from_environment(os.environ, patterns=arguments.redact)
     try:
         return _report(arguments, redact)
     except CompareInputError as fault:
@@ -74,7 +74,7 @@ def _report(arguments: argparse.Namespace, redact: Redactor) -> int:
     with contextlib.ExitStack() as stack:
         files = {form: stack.enter_context(whole_file(path, input_files)) for form, path in written.items()}
         with _progress(redact) as progress:
-            reports = Reports.of(request, redact, with_html="html" in (printed, *written), progress=progress)
+            reports = Reports.from_request(request, redact, with_html="html" in (printed, *written), progress=progress)
         for form, file in files.items():
             file.write(_pieces(reports, form, template))
         pieces = _pieces(reports, printed, template)
@@ -92,9 +92,9 @@ def _template(path: str) -> Template:
 
 def _pieces(reports: Reports, form: str, template: Template | None) -> Iterable[str]:
     if form == "markdown":
-        from rollout_compare.report.markdown import Setting, markdown_report
+        from rollout_compare.report.markdown import ReportContext, markdown_report
 
-        return [markdown_report(reports.facts(), setting=Setting(options=reports.options), template=template)]
+        return [markdown_report(reports.facts(), setting=ReportContext(options=reports.options), template=template)]
     if form == "text":
         return reports.text(colour=is_colour_terminal())
     return reports.json() if form == "json" else reports.html()

@@ -96,7 +96,7 @@ class Reports:
         self._redact = redact
 
     @classmethod
-    def of(
+    def from_request(
         cls, request: Request, redact: Redactor, *, with_html: bool = False, progress: Progress | None = None
     ) -> Reports:
         """Read both sides and compare them. Raises CompareInputError for an input that cannot be read.
@@ -115,8 +115,8 @@ class Reports:
         else:
             comparison = compare(old, new, margin=request.margin, redact=redact)
         if request.baseline is not None:
-            doubts = [*comparison.warnings, *request.baseline.doubts(request.baseline_max_age)]
-            comparison = replace(comparison, baseline=request.baseline, warnings=doubts)
+            warnings = [*comparison.warnings, *request.baseline.warnings(request.baseline_max_age)]
+            comparison = replace(comparison, baseline=request.baseline, warnings=warnings)
         search = LogSearch(
             roots=request.logs_roots,
             old_roots=[*request.old_logs_roots, *request.old_unpacked],
@@ -130,7 +130,7 @@ class Reports:
             bring=request.bring,
         )
         files = [path for side in (old, new) for shard in side.shards for path in shard.files.all()]
-        return cls(comparison, VerifierOutputs.of_comparison(comparison, search), redact, request, files)
+        return cls(comparison, VerifierOutputs.from_comparison(comparison, search), redact, request, files)
 
     def facts(self) -> Facts:
         """What there is to tell, for one report."""

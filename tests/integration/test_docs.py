@@ -137,15 +137,15 @@ def test_inputs_and_outputs_are_the_same_in_the_settings_in_action_yml_and_on_th
 
 def test_every_documented_default_is_what_an_input_that_is_not_set_means() -> None:
     inputs, _ = tables()
-    unset = Settings.of_environment(REQUIRED)
+    unset = Settings.from_environment(REQUIRED)
     told = {f"INPUT_{row.name.upper()}": row.default for row in inputs if row.default and row.default != "required"}
     assert told.pop("INPUT_GITHUB-TOKEN") == "${{ github.token }}"
     assert len(told) >= 5
-    assert Settings.of_environment(REQUIRED | told) == unset
+    assert Settings.from_environment(REQUIRED | told) == unset
     for row in inputs:
         if row.default == "required":
             with pytest.raises(SettingError, match=row.name):
-                Settings.of_environment({k: v for k, v in REQUIRED.items() if k != f"INPUT_{row.name.upper()}"})
+                Settings.from_environment({k: v for k, v in REQUIRED.items() if k != f"INPUT_{row.name.upper()}"})
 
 
 def test_what_is_written_from_the_settings_is_in_step_with_them() -> None:

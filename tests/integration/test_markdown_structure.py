@@ -13,7 +13,7 @@ import pytest
 from rollout_compare import compare, load_side
 from rollout_compare.core.logs.verifier_output import LogSearch, VerifierOutputs
 from rollout_compare.report.facts import Facts
-from rollout_compare.report.markdown import Link, Setting, markdown_report
+from rollout_compare.report.markdown import Link, ReportContext, markdown_report
 from rollout_compare.report.untrusted import Redactor
 from tests.conftest import Rollouts, Run
 from tests.github import Element, rendered, table_rows
@@ -267,11 +267,11 @@ def test_a_title_references_and_links_are_shown_and_never_act(rollouts: Rollouts
         for name, reward in (("old", 1), ("new", 0))
     ]
     comparison = compare(*sides)
-    facts = Facts(comparison, VerifierOutputs.of_comparison(comparison, LogSearch()), Redactor())
+    facts = Facts(comparison, VerifierOutputs.from_comparison(comparison, LogSearch()), Redactor())
     links = (Link("the run", "https://github.com/o/r/actions/runs/1"), Link("bad|words", "javascript:alert(1)"))
 
     def report(words: str) -> str:
-        setting = Setting("math-2", words, "run 17", words, words, links, attempt=3)
+        setting = ReportContext("math-2", words, "run 17", words, words, links, attempt=3)
         return markdown_report(facts, setting=setting)
 
     markdown, plain = report(HOSTILE), report("words")

@@ -91,7 +91,7 @@ def test_what_a_verifier_says_before_the_end_of_a_key_stays(line: str) -> None:
 @pytest.mark.parametrize("value", [REDACTED, REDACTED.strip("[]"), REDACTED[:-1], "d] redac"])
 @pytest.mark.parametrize("text", ["redacted", "a redacted line", REDACTED, f"{REDACTED}{REDACTED}", "x d] redac y"])
 def test_redacting_twice_is_redacting_once(value: str, text: str) -> None:
-    redact = Redactor.of_environment({"X_TOKEN": value})
+    redact = Redactor.from_environment({"X_TOKEN": value})
     once = redact(text)
     assert redact(once) == once
     assert len(once) <= len(text) + len(REDACTED)
@@ -100,9 +100,9 @@ def test_redacting_twice_is_redacting_once(value: str, text: str) -> None:
 @pytest.mark.parametrize("name", ["X_TOKEN", "X_KEY", "X_SECRET", "X_PASSWORD", "x_password"])
 def test_values_are_known_from_eight_characters_on(name: str) -> None:
     text = "seven77 and eight888 in a line"
-    told = Redactor.of_environment({name: "seven77"})(text)
+    told = Redactor.from_environment({name: "seven77"})(text)
     assert told == text
-    assert Redactor.of_environment({name: "eight888"})(text) == f"seven77 and {REDACTED} in a line"
+    assert Redactor.from_environment({name: "eight888"})(text) == f"seven77 and {REDACTED} in a line"
 
 
 def test_a_value_that_is_given_has_to_be_as_long() -> None:

@@ -11,14 +11,14 @@ from rollout_compare.core.joining.join import Joined, join
 from rollout_compare.core.joining.keyed import Keyed
 from rollout_compare.core.judging.assessment import Assessment, assess
 from rollout_compare.core.judging.baseline import Baseline, NoBaseline, OneSided
-from rollout_compare.core.judging.checks import doubts
+from rollout_compare.core.judging.checks import check
 from rollout_compare.core.judging.classify import Tasks, Tasksets, mean
 from rollout_compare.core.judging.verdict import Verdict, judge
 from rollout_compare.core.reading.ids import IdColumn, Names
 from rollout_compare.core.reading.side import NO_INDEX, Side
 from rollout_compare.core.redaction import KEEP, Redaction, shortened
 from rollout_compare.core.schema import REWARD_TOLERANCE, Join, SideName
-from rollout_compare.core.sentences import Sentence, Warn, counted, named, quoted
+from rollout_compare.core.sentences import CheckWarning, Sentence, counted, named, quoted
 
 NAME_LENGTH = 100
 """Longest name shown in a sentence, in characters."""
@@ -35,7 +35,7 @@ class Comparison:
     new: Side
     join: Join
     notes: list[Sentence]
-    warnings: list[Warn]
+    warnings: list[CheckWarning]
     counts: dict[str, int]
     tasks: Tasks
     assessment: Assessment
@@ -71,7 +71,7 @@ def compare(old: Side, new: Side, *, margin: float | None = None, redact: Redact
     tasks = Tasks(old, new, joined.match, _tasksets(joined, redact))
     counts = tasks.counts()
     assessment = assess(joined, tasks)
-    warnings = doubts(joined, tasks, counts)
+    warnings = check(joined, tasks, counts)
     verdict = judge(joined, warnings, counts, assessment, margin)
     notes = [*_notes(joined, tasks), *_untested(assessment)]
     # From here on nothing is compared any more: names and sentences are what reports may show.

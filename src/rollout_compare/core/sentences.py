@@ -66,7 +66,7 @@ def named(tasks: list[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Warn:
+class CheckWarning:
     """A typed doubt about the comparison: how many tasks (or rows) it touches and up to five of their names."""
 
     code: WarningCode

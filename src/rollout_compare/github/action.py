@@ -33,7 +33,14 @@ from rollout_compare.output import OutputError, described, whole_file
 from rollout_compare.pipeline import Reports, Request
 from rollout_compare.report.budget import Limit
 from rollout_compare.report.by_hand import Download
-from rollout_compare.report.markdown import COMMENT, JOB_SUMMARY, Link, Setting, markdown_report, unreadable_report
+from rollout_compare.report.markdown import (
+    COMMENT,
+    JOB_SUMMARY,
+    Link,
+    ReportContext,
+    markdown_report,
+    unreadable_report,
+)
 from rollout_compare.report.template import Template, TemplateError, own_template
 from rollout_compare.report.untrusted import Redactor, label
 from rollout_compare.version import VERSION
@@ -63,11 +70,11 @@ def main(
     clock: Clock | None = None,
 ) -> int:
     """Run the Action in the current folder, the workspace, and return the exit status of the step."""
-    redact = Redactor.of_environment(environment)
+    redact = Redactor.from_environment(environment)
     commands = Commands(write or _write, redact)
     try:
-        settings = Settings.of_environment(environment)
-        redact = Redactor.of_environment(
+        settings = Settings.from_environment(environment)
+        redact = Redactor.from_environment(
             environment, [settings.github_token.get_secret_value()], patterns=settings.redact
         )
         commands = Commands(write or _write, redact)
@@ -114,10 +121,10 @@ class _Step:
 
     def _read_event(self, environment: Mapping[str, str]) -> Event:
         try:
-            return Event.of_environment(environment)
+            return Event.from_environment(environment)
         except EventError as fault:
             self._commands.warning(f"{fault}: what it says of a pull request is not known")
-            return Event.of_environment({**environment, "GITHUB_EVENT_PATH": ""})
+            return Event.from_environment({**environment, "GITHUB_EVENT_PATH": ""})
 
     def _own_template(self, given: str) -> Template:
         path = self._workspace.path(given)
@@ -185,7 +192,7 @@ class _Step:
             new_unpacked=sides.roots("new", [*settings.new_logs_root, *settings.logs_root]),
             bring=sides.bring,
         )
-        return Reports.of(request, self._redact, with_html=True)
+        return Reports.from_request(request, self._redact, with_html=True)
 
     def _fetcher(self) -> Fetcher:
         temporary = self._environment.get("RUNNER_TEMP", "")
@@ -214,10 +221,10 @@ class _Step:
         self._commands.error(f"{message}; {self._workspace.visible()}" if fault.is_missing else message)
         return _UNREADABLE
 
-    def _setting(self) -> Setting:
+    def _setting(self) -> ReportContext:
         settings, event, decision = self._settings, self._event, self._decision
         title = [settings.title, f"pull request {decision.queue_number}" if decision.queue_number else ""]
-        return Setting(
+        return ReportContext(
             comment_id=settings.comment_id,
             title=shortened(" · ".join(filter(None, title)), _LONGEST_TITLE, self._redact),
             commit=decision.head_sha[:_SHORT_SHA],
@@ -232,10 +239,10 @@ class _Step:
         inputs = hashlib.sha256("\0".join(told).encode("utf-8", "replace")).hexdigest()[:16]
         return Stamp(self._event.run, self._decision.head_sha, inputs)
 
-    def _markdown(self, reports: Reports, limit: Limit, setting: Setting) -> str:
+    def _markdown(self, reports: Reports, limit: Limit, setting: ReportContext) -> str:
         return markdown_report(reports.facts(), limit, setting, self._template)
 
-    def _write_files(self, reports: Reports, setting: Setting) -> str | None:
+    def _write_files(self, reports: Reports, setting: ReportContext) -> str | None:
         """Write the report files; their folder, or None when that cannot be done."""
         wanted = self._settings.report_dir
         try:
@@ -317,5 +324,5 @@ class _Step:
 def _has_changed(reports: Reports) -> bool:
     counts = reports.comparison.counts
     # That the baseline is old or some commits away is usual, and no news.
-    doubts = [warning for warning in reports.comparison.warnings if not warning.code.startswith("baseline_")]
-    return bool(counts["flipped"] or counts["flipped_agent_error"] or doubts)
+    warnings = [warning for warning in reports.comparison.warnings if not warning.code.startswith("baseline_")]
+    return bool(counts["flipped"] or counts["flipped_agent_error"] or warnings)

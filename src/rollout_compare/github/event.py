@@ -84,7 +84,7 @@ class Event:
     payload: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of_environment(cls, environment: Mapping[str, str]) -> Event:
+    def from_environment(cls, environment: Mapping[str, str]) -> Event:
         """The event that the runner describes.
 
         Raises EventError when the file of the event cannot be read; a run outside of GitHub has no event.

@@ -117,7 +117,7 @@ class Settings(BaseModel):
     template: str | None = Field(None, description="A Jinja2 template that extends the Markdown report.")
 
     @classmethod
-    def of_environment(cls, environment: Mapping[str, str]) -> Settings:
+    def from_environment(cls, environment: Mapping[str, str]) -> Settings:
         """The settings that the runner passes as `INPUT_*` variables.
 
         Raises SettingError for the first input that is missing or has a value that is not allowed.

@@ -50,7 +50,7 @@ class Link(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ReportContext:
     """What a report says besides the comparison: where it stands, and what it leads to."""
 
     comment_id: str = "default"
@@ -76,7 +76,7 @@ class Setting:
 
 
 def markdown_report(
-    facts: Facts, limit: Limit = COMMENT, setting: Setting | None = None, template: Template | None = None
+    facts: Facts, limit: Limit = COMMENT, setting: ReportContext | None = None, template: Template | None = None
 ) -> str:
     """The report with as much detail as fits the limit.
 
@@ -85,7 +85,7 @@ def markdown_report(
 
     Raises TemplateError when the template is broken, loses the marker, or does not fit even without any detail.
     """
-    setting = setting or Setting()
+    setting = setting or ReportContext()
     template = template or built_in_template(REPORT)
     page = _Page(facts, setting)
 
@@ -101,7 +101,7 @@ def markdown_report(
         raise TemplateError(message) from None
 
 
-def unreadable_report(message: str, setting: Setting) -> str:
+def unreadable_report(message: str, setting: ReportContext) -> str:
     """What stands in place of a report when an input cannot be read. `message` is redacted and of bounded length."""
     return built_in_template("unreadable.md.j2").render(
         {
@@ -127,14 +127,14 @@ def _check_marker(text: str, marker: str, template: Template) -> None:
 class _Page:
     """The context of the template. Text of ours is `Markup`; all other text is made a code span when it is printed."""
 
-    def __init__(self, facts: Facts, setting: Setting) -> None:
+    def __init__(self, facts: Facts, setting: ReportContext) -> None:
         self._facts = facts
         self._fixed = self._without_details(setting)
         self._group_figures = list(facts.groups)
         self._masked = facts.masked
         self._missing = facts.missing
 
-    def _without_details(self, setting: Setting) -> dict[str, Any]:
+    def _without_details(self, setting: ReportContext) -> dict[str, Any]:
         facts = self._facts
         counts = facts.counts
         changed = not facts.is_one_sided and (counts["identical"] != counts["tasks"] or bool(facts.warnings))
@@ -291,7 +291,7 @@ class _Page:
         return ours(" · ").join(said)
 
 
-def _title(setting: Setting) -> Markup:
+def _title(setting: ReportContext) -> Markup:
     title = ours("Rollout comparison")
     return title + ours(" · ") + code(setting.title) if setting.title else title
 

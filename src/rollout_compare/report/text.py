@@ -36,7 +36,7 @@ def _lines(facts: Facts, *, colour: bool) -> Iterator[str]:
     yield ""
     yield from _sides(facts)
     yield from _figures(facts)
-    yield from _doubts(facts, painted)
+    yield from _warnings_and_notes(facts, painted)
     if not facts.is_one_sided:
         yield ""
         yield from _class_table(facts)
@@ -120,7 +120,7 @@ def _table(figures: Sequence[Figure]) -> Iterator[str]:
             yield " " * len(line) + interval.strip()
 
 
-def _doubts(facts: Facts, painted: _Paint) -> Iterator[str]:
+def _warnings_and_notes(facts: Facts, painted: _Paint) -> Iterator[str]:
     if facts.warnings or facts.notes:
         yield ""
     for warning in facts.warnings:

@@ -79,7 +79,7 @@ def decided(tmp_path: Path, name: str, about: object, number: int | None = None,
         "GITHUB_REPOSITORY": REPOSITORY,
         "GITHUB_SHA": MERGE_COMMIT,
     }
-    return decide(Event.of_environment(variables | environment), number)
+    return decide(Event.from_environment(variables | environment), number)
 
 
 @dataclass

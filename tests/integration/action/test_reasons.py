@@ -20,7 +20,7 @@ def reason(name: str, about: Any, tmp_path: Path, **environment: str) -> str:
     path = tmp_path / "event.json"
     path.write_text(json.dumps(about), encoding="utf-8")
     variables = {"GITHUB_EVENT_NAME": name, "GITHUB_EVENT_PATH": str(path), "GITHUB_REPOSITORY": REPOSITORY}
-    return decide(Event.of_environment(variables | environment)).reason
+    return decide(Event.from_environment(variables | environment)).reason
 
 
 def test_reasons_are_those_that_the_page_explains(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_an_event_file_that_tells_nothing_is_told_of(content: bytes, message: st
     path = tmp_path / "event.json"
     path.write_bytes(content)
     with pytest.raises(EventError) as caught:
-        Event.of_environment({"GITHUB_EVENT_PATH": str(path)})
+        Event.from_environment({"GITHUB_EVENT_PATH": str(path)})
     assert str(caught.value) == message
 
 
@@ -67,21 +67,21 @@ def test_an_event_file_that_tells_nothing_is_told_of(content: bytes, message: st
 )
 def test_an_event_file_that_cannot_be_read_is_told_of(path: str, why: str) -> None:
     with pytest.raises(EventError) as caught:
-        Event.of_environment({"GITHUB_EVENT_PATH": path})
+        Event.from_environment({"GITHUB_EVENT_PATH": path})
     assert str(caught.value) == f"the event file cannot be read ({why})"
 
 
 def test_the_page_of_a_run_is_on_the_usual_server_unless_another_is_named() -> None:
     variables = {"GITHUB_REPOSITORY": REPOSITORY, "GITHUB_RUN_ID": "5"}
-    assert Event.of_environment(variables).run_url == f"https://github.com/{REPOSITORY}/actions/runs/5"
+    assert Event.from_environment(variables).run_url == f"https://github.com/{REPOSITORY}/actions/runs/5"
     own = variables | {"GITHUB_SERVER_URL": "https://github.example.com/"}
-    assert Event.of_environment(own).run_url == f"https://github.example.com/{REPOSITORY}/actions/runs/5"
+    assert Event.from_environment(own).run_url == f"https://github.example.com/{REPOSITORY}/actions/runs/5"
     for lacking in variables:
-        assert Event.of_environment({name: variables[name] for name in variables if name != lacking}).run_url == ""
+        assert Event.from_environment({name: variables[name] for name in variables if name != lacking}).run_url == ""
 
 
 def test_the_usual_addresses_of_the_api_are_those_of_github() -> None:
-    event = Event.of_environment({})
+    event = Event.from_environment({})
     assert (event.api_url, event.graphql_url) == ("https://api.github.com", "https://api.github.com/graphql")
     assert (event.name, event.repository, event.sha, event.ref, event.actor) == ("", "", "", "", "")
     assert (event.run.run_id, event.run.attempt, event.payload) == (0, 0, {})
@@ -89,7 +89,7 @@ def test_the_usual_addresses_of_the_api_are_those_of_github() -> None:
 
 @pytest.mark.parametrize("text", ["", "-1", "1.5", "\u0663", "9" * 20, "many"])
 def test_a_run_that_is_no_number_is_none(text: str) -> None:
-    event = Event.of_environment({"GITHUB_RUN_ID": text, "GITHUB_RUN_ATTEMPT": text})
+    event = Event.from_environment({"GITHUB_RUN_ID": text, "GITHUB_RUN_ATTEMPT": text})
     assert (event.run.run_id, event.run.attempt) == (0, 0)
 
 

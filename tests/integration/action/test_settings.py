@@ -20,7 +20,7 @@ TOKEN = "ghs_" + "t" * 36
 
 def settings(**inputs: str) -> Settings:
     variables = {f"INPUT_{name.upper().replace('_', '-')}": value for name, value in inputs.items()}
-    return Settings.of_environment({"INPUT_OLD": "old.jsonl", "INPUT_NEW": "new.jsonl"} | variables)
+    return Settings.from_environment({"INPUT_OLD": "old.jsonl", "INPUT_NEW": "new.jsonl"} | variables)
 
 
 def test_inputs_that_are_not_set_have_their_defaults(step: Stage, pull_request: GitHub) -> None:
@@ -223,7 +223,7 @@ def test_the_manifest_has_the_defaults_of_the_model() -> None:
     given = {f"INPUT_{name.upper()}": str(entry.get("default", "")) for name, entry in inputs.items()}
     given["INPUT_GITHUB-TOKEN"] = ""
     sides = {"INPUT_OLD": "old.jsonl", "INPUT_NEW": "new.jsonl"}
-    assert Settings.of_environment(given | sides) == Settings.of_environment(sides)
+    assert Settings.from_environment(given | sides) == Settings.from_environment(sides)
     assert inputs["github-token"]["default"] == "${{ github.token }}"
 
 

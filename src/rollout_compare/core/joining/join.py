@@ -20,7 +20,7 @@ from rollout_compare.core.schema import (
     TASK_KEY_CANDIDATES,
     SideName,
 )
-from rollout_compare.core.sentences import Sentence, Warn, counted, field_name, named
+from rollout_compare.core.sentences import CheckWarning, Sentence, counted, field_name, named
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Joined:
     new: Keyed
     match: Match
     notes: list[str] = field(default_factory=list)
-    warnings: list[Warn] = field(default_factory=list)
+    warnings: list[CheckWarning] = field(default_factory=list)
 
 
 def join(old: Side, new: Side) -> Joined:
@@ -99,7 +99,7 @@ def _joined(old: Side, new: Side, old_key: str, new_key: str) -> Joined:
 
 def _by_fallback(old: Side, new: Side) -> Joined:
     """The first fallback rung that the rows of both sides carry and that joins a task; else the first they carry."""
-    warnings: list[Warn] = []
+    warnings: list[CheckWarning] = []
     first: Joined | None = None
     for rung in FALLBACK_KEYS:
         tried = _try_rung(old, new, rung)
@@ -123,7 +123,7 @@ def _by_fallback(old: Side, new: Side) -> Joined:
     return _noted(first, warnings)
 
 
-def _noted(joined: Joined, warnings: list[Warn]) -> Joined:
+def _noted(joined: Joined, warnings: list[CheckWarning]) -> Joined:
     key = joined.new.key if joined.old.side.key is not None else joined.old.key
     what = "a fingerprint of the prompt" if key == PROMPT else field_name(key)
     joined.notes.append(f"no usual task id field on every row: joined by {what}")
@@ -203,14 +203,16 @@ def index_contradictions(joined: Joined) -> list[str]:
     return contradicted
 
 
-def _contradiction_warning(tasks: list[str], *, used: bool) -> Warn:
+def _contradiction_warning(tasks: list[str], *, used: bool) -> CheckWarning:
     rows = f"the rows of {counted(len(tasks), 'task')} with the same {field_name(TASK_INDEX)}"
     sentence = f"{rows} name different tasks: {named(tasks)}"
     ending = "the join by index is not to be trusted" if used else "the index was not used to join"
-    return Warn("index_join_contradicted", Sentence(f"{sentence}; {ending}"), len(tasks), tuple(tasks[:NAMED_TASKS]))
+    return CheckWarning(
+        "index_join_contradicted", Sentence(f"{sentence}; {ending}"), len(tasks), tuple(tasks[:NAMED_TASKS])
+    )
 
 
-def contradiction_of_explicit_index(joined: Joined) -> Warn | None:
+def contradiction_of_explicit_index(joined: Joined) -> CheckWarning | None:
     """A warning when the key asked for is the task index and the rows' own ids disagree with it."""
     asked = [side.key == TASK_INDEX and side.side.key == TASK_INDEX for side in (joined.old, joined.new)]
     contradicted = index_contradictions(joined) if all(asked) else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rollout_compare.core.sentences import Sentence, Warn, counted, field_name, quoted
+from rollout_compare.core.sentences import CheckWarning, Sentence, counted, field_name, quoted
 
 _SHORT_COMMIT = 7
 _HOURS = 24
@@ -60,11 +60,11 @@ class Baseline:
         ]
         return f"{' and '.join(parts)} {base}" if parts else f"not {base}"
 
-    def doubts(self, longest_age: float) -> Iterator[Warn]:
+    def warnings(self, longest_age: float) -> Iterator[CheckWarning]:
         """What makes it a doubtful reference. `longest_age`: how many days old it may be."""
         if self.age_days is not None and self.age_days > longest_age:
             limit = f"{longest_age:g} {'day' if longest_age == 1 else 'days'}"
-            yield Warn(
+            yield CheckWarning(
                 "baseline_stale",
                 Sentence(
                     f"the baseline is {self.age_days:.1f} days old, more than the {limit} of "
@@ -73,7 +73,7 @@ class Baseline:
                 0,
             )
         if self.commit is not None and self.merge_base is not None and self.commit != self.merge_base:
-            yield Warn(
+            yield CheckWarning(
                 "baseline_not_merge_base",
                 Sentence(
                     f"the baseline's commit {quoted(self.commit[:_SHORT_COMMIT])} is {self._distance()}: what changed "

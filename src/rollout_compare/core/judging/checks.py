@@ -1,4 +1,4 @@
-"""Doubts about a comparison: each check looks at one way in which a join or an input can mislead."""
+"""The checks of a comparison: each looks at one way in which a join or an input can mislead."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rollout_compare.core.reading.lines import InputChangedError, read_rows
 from rollout_compare.core.reading.prompt import NO_PROMPT
 from rollout_compare.core.reading.side import NO_INDEX, Side
 from rollout_compare.core.schema import ID_FIELDS, NAMED_TASKS, PROMPT, TASK_INDEX, SideName, WarningCode
-from rollout_compare.core.sentences import Sentence, Warn, counted, field_name, named, p_text, quoted
+from rollout_compare.core.sentences import CheckWarning, Sentence, counted, field_name, named, p_text, quoted
 from rollout_compare.statistics import sign_test
 
 _EXAMPLES = 3
@@ -33,7 +33,7 @@ _RUN_ID = field_name("_ng_run_id")
 _REWARD_WORDS = ("score", "reward", "accuracy", "correct", "success", "passed", "resolved", "solved", "grade")
 
 
-def doubts(joined: Joined, tasks: Tasks, counts: dict[str, int]) -> list[Warn]:
+def check(joined: Joined, tasks: Tasks, counts: dict[str, int]) -> list[CheckWarning]:
     """Every warning that applies, the gravest first."""
     explicit_index = contradiction_of_explicit_index(joined)
     found = [
@@ -61,11 +61,11 @@ def _sides(joined: Joined) -> tuple[tuple[Keyed, SideName], tuple[Keyed, SideNam
     return (joined.old, "old"), (joined.new, "new")
 
 
-def _warn(code: WarningCode, sentence: str, tasks: list[str]) -> Warn:
-    return Warn(code, Sentence(sentence), len(tasks), tuple(tasks[:NAMED_TASKS]))
+def _warn(code: WarningCode, sentence: str, tasks: list[str]) -> CheckWarning:
+    return CheckWarning(code, Sentence(sentence), len(tasks), tuple(tasks[:NAMED_TASKS]))
 
 
-def _nothing_joined(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
+def _nothing_joined(joined: Joined, tasks: Tasks) -> Iterator[CheckWarning]:
     found = joined.match
     if found.joined:
         return
@@ -79,7 +79,7 @@ def _nothing_joined(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
     sentence = f"no task of the old side ({keys[0]}: {examples[0]}) is on the new side ({keys[1]}: {examples[1]})"
     others = [f"{field_name(f'--key {key}')} would join {number:,}" for key, number in other_keys(joined)[:_SUGGESTED]]
     sentence += f"; {', '.join(others)}" if others else "; no other key that both sides carry joins any"
-    yield Warn(
+    yield CheckWarning(
         "nothing_joined",
         Sentence(sentence),
         len(old) + len(new),
@@ -87,7 +87,7 @@ def _nothing_joined(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
     )
 
 
-def _key_collapses_tasks(joined: Joined) -> Iterator[Warn]:
+def _key_collapses_tasks(joined: Joined) -> Iterator[CheckWarning]:
     labels: dict[str, int] = {}
     for side, name in _sides(joined):
         for label, number in _collapsed(side, name, joined).items():
@@ -146,7 +146,7 @@ def _is_finer(joined: Joined, name: str) -> bool:
     )
 
 
-def _prompts_differ(joined: Joined) -> Iterator[Warn]:
+def _prompts_differ(joined: Joined) -> Iterator[CheckWarning]:
     if PROMPT in (joined.old.key, joined.new.key):
         return
     found = joined.match
@@ -173,39 +173,41 @@ def _single_prompts_differ(joined: Joined) -> Iterator[str]:
                 yield label
 
 
-def _tasksets_differ(joined: Joined) -> Iterator[Warn]:
+def _tasksets_differ(joined: Joined) -> Iterator[CheckWarning]:
     old, new = joined.old.taskset_codes(), joined.new.taskset_codes()
     if len(old) == len(new) == 1 and old != new:
         texts = list(joined.old.side.names)
         names = (
             f"the old side is taskset {quoted(str(texts[old[0]]))}, the new side taskset {quoted(str(texts[new[0]]))}"
         )
-        yield Warn(
+        yield CheckWarning(
             "tasksets_differ",
             Sentence(f"{names}: tasks of the same id may be different tasks"),
             joined.match.joined,
         )
 
 
-def _low_overlap(joined: Joined) -> Iterator[Warn]:
+def _low_overlap(joined: Joined) -> Iterator[CheckWarning]:
     found = joined.match
     if found.would_join:
         sentence = (
             f"{counted(found.joined, 'task')} joined as the ids stand, but {found.would_join:,} would without the "
             f"prefix {field_name(found.would_strip)} that all ids of one side have"
         )
-        yield Warn("low_overlap", Sentence(sentence), found.joined)
+        yield CheckWarning("low_overlap", Sentence(sentence), found.joined)
 
 
-def _low_coverage(tasks: Tasks, counts: dict[str, int]) -> Iterator[Warn]:
+def _low_coverage(tasks: Tasks, counts: dict[str, int]) -> Iterator[CheckWarning]:
     unscored = tasks.positions("masked", "missing")
     if 2 * len(unscored) > counts["tasks"]:
         scored = counts["tasks"] - len(unscored)
         sentence = f"scored on both sides: only {scored:,} of {counted(counts['tasks'], 'task')}"
-        yield Warn("low_coverage", Sentence(sentence), len(unscored), tuple(map(tasks.label, unscored[:NAMED_TASKS])))
+        yield CheckWarning(
+            "low_coverage", Sentence(sentence), len(unscored), tuple(map(tasks.label, unscored[:NAMED_TASKS]))
+        )
 
 
-def _masking_differs(tasks: Tasks) -> Iterator[Warn]:
+def _masking_differs(tasks: Tasks) -> Iterator[CheckWarning]:
     only: dict[SideName, list[str]] = {"old": [], "new": []}
     for task in tasks.of("masked"):
         if task.old is not None and task.new is not None and (task.old.masked is None) != (task.new.masked is None):
@@ -219,13 +221,13 @@ def _masking_differs(tasks: Tasks) -> Iterator[Warn]:
         yield _warn("masking_differs", sentence, sorted(only["old"] + only["new"]))
 
 
-def _no_rewards(side: Side, name: SideName) -> Iterator[Warn]:
+def _no_rewards(side: Side, name: SideName) -> Iterator[CheckWarning]:
     ranges = side.main_ranges()
     rows = sum(map(len, ranges))
     if rows and all(math.isnan(side.rewards[row]) for own in ranges for row in own):
         alike = _fields_like_a_reward(side)
         hint = f"; fields that look like one: {', '.join(map(field_name, alike))}" if alike else ""
-        yield Warn("no_rewards", Sentence(f"no row of the {name} side has a reward{hint}"), rows)
+        yield CheckWarning("no_rewards", Sentence(f"no row of the {name} side has a reward{hint}"), rows)
 
 
 def _fields_like_a_reward(side: Side) -> list[str]:
@@ -243,7 +245,7 @@ def _fields_like_a_reward(side: Side) -> list[str]:
     ]
 
 
-def _unequal_repeats(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
+def _unequal_repeats(joined: Joined, tasks: Tasks) -> Iterator[CheckWarning]:
     rows: Counter[tuple[int, int]] = Counter()
     unequal = []
     for at in joined.match.with_several_rows():
@@ -260,7 +262,7 @@ def _unequal_repeats(joined: Joined, tasks: Tasks) -> Iterator[Warn]:
         yield _warn("unequal_repeats", sentence, unequal)
 
 
-def _duplicate_rollouts(side: Keyed, name: SideName, joined: Joined) -> Iterator[Warn]:
+def _duplicate_rollouts(side: Keyed, name: SideName, joined: Joined) -> Iterator[CheckWarning]:
     groups, places = _groups(joined, name)
     duplicated, surplus = [], 0
     for at in joined.match.with_several_rows():
@@ -275,7 +277,7 @@ def _duplicate_rollouts(side: Keyed, name: SideName, joined: Joined) -> Iterator
             f"{counted(surplus, 'row')} of the {name} side for a rollout (same task, same indices) that has one "
             f"already: {named(duplicated)}"
         )
-        yield Warn("duplicate_rollouts", Sentence(sentence), surplus, tuple(duplicated[:NAMED_TASKS]))
+        yield CheckWarning("duplicate_rollouts", Sentence(sentence), surplus, tuple(duplicated[:NAMED_TASKS]))
 
 
 def _repeated_rows(side: Side, rows: list[int]) -> int:
@@ -293,14 +295,14 @@ def _repeated_rows(side: Side, rows: list[int]) -> int:
     return repeated
 
 
-def _mixed_id_types(side: Keyed, name: SideName) -> Iterator[Warn]:
+def _mixed_id_types(side: Keyed, name: SideName) -> Iterator[CheckWarning]:
     if side.mixed:
         tasks = counted(len(side.mixed), "task")
         sentence = f"the {name} side names {tasks} both by a number and by text: {named(side.mixed)}"
         yield _warn("mixed_id_types", sentence, side.mixed)
 
 
-def _stale_sidecar(side: Side, name: SideName) -> Iterator[Warn]:
+def _stale_sidecar(side: Side, name: SideName) -> Iterator[CheckWarning]:
     for shard in side.shards:
         tally = shard.tally
         if tally.records and tally.scored == tally.records:
@@ -312,4 +314,6 @@ def _stale_sidecar(side: Side, name: SideName) -> Iterator[Warn]:
         else:
             continue
         sidecar = quoted(shard.files.sidecar or "")
-        yield Warn("stale_sidecar", Sentence(f"{name}: the failures sidecar {sidecar} {what}: left over?"), number)
+        yield CheckWarning(
+            "stale_sidecar", Sentence(f"{name}: the failures sidecar {sidecar} {what}: left over?"), number
+        )

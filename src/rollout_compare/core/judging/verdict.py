@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from rollout_compare.core.joining.join import Joined
 from rollout_compare.core.judging.assessment import Assessment, Statistics
 from rollout_compare.core.schema import TASK_INDEX, WarningCode
-from rollout_compare.core.sentences import Sentence, Warn, counted, field_name, p_text
+from rollout_compare.core.sentences import CheckWarning, Sentence, counted, field_name, p_text
 from rollout_compare.statistics.masks import Bracket
 from rollout_compare.statistics.paired import Interval
 
@@ -32,7 +32,11 @@ class Verdict(NamedTuple):
 
 
 def judge(
-    joined: Joined, warnings: list[Warn], counts: dict[str, int], assessment: Assessment, margin: float | None = None
+    joined: Joined,
+    warnings: list[CheckWarning],
+    counts: dict[str, int],
+    assessment: Assessment,
+    margin: float | None = None,
 ) -> Verdict:
     """The verdict on a comparison. `margin`, in reward units, is the largest difference that does not matter."""
     found = assessment.statistics
@@ -45,7 +49,7 @@ def judge(
     return Verdict(kind, Sentence(" ".join([sentence, *more])))
 
 
-def _not_comparable(joined: Joined, warnings: dict[WarningCode, Warn]) -> str | None:
+def _not_comparable(joined: Joined, warnings: dict[WarningCode, CheckWarning]) -> str | None:
     if "nothing_joined" in warnings:
         return (
             f"no task of the old side ({field_name(joined.old.key)}) is on the new side ({field_name(joined.new.key)})"
@@ -140,7 +144,7 @@ def _numbers(found: Statistics) -> str:
     return f"{counted(found.n, 'paired task')}; {found.lost:,} lost, {found.won:,} won{exact}"
 
 
-def _prompts(joined: Joined, warnings: dict[WarningCode, Warn]) -> Iterator[str]:
+def _prompts(joined: Joined, warnings: dict[WarningCode, CheckWarning]) -> Iterator[str]:
     if "prompts_differ" in warnings:
         number, tasks = warnings["prompts_differ"].count, counted(joined.match.joined, "task")
         yield f"{number:,} of {tasks} {'has' if number == 1 else 'have'} another prompt on the new side."

@@ -19,7 +19,7 @@ from rollout_compare.core.judging.classify import Tasks
 from rollout_compare.core.logs.confined import SHOWN_PATH, Confinement, UnavailableError, read_log
 from rollout_compare.core.logs.tail import WINDOW, tail_of
 from rollout_compare.core.reading.json_line import field_of, fields_of
-from rollout_compare.core.reading.lines import InputChangedError, Origin, read_rows
+from rollout_compare.core.reading.lines import InputChangedError, InputFile, read_rows
 from rollout_compare.core.reading.side import Side
 from rollout_compare.core.redaction import KEEP, Redaction, shortened
 from rollout_compare.core.schema import EMBEDDED_VERIFIER_FIELDS, FALLBACK_VERIFIER_FIELDS, FLIPS, SideName
@@ -75,7 +75,7 @@ class VerifierOutputs:
         self._finders = finders
 
     @classmethod
-    def of_comparison(cls, comparison: Comparison, search: LogSearch) -> VerifierOutputs:
+    def from_comparison(cls, comparison: Comparison, search: LogSearch) -> VerifierOutputs:
         """The verifier outputs of a comparison; what can be read only once more as a whole is read now."""
         tasks = comparison.tasks
         finders: dict[SideName, _Finder] = {
@@ -126,7 +126,7 @@ class _Finder:
 
     def prepare(self, rows: list[int]) -> None:
         """Read now what can be read only by streaming an input once more; the rest is read when it is asked for."""
-        by_origin: dict[str, tuple[Origin, list[int]]] = {}
+        by_origin: dict[str, tuple[InputFile, list[int]]] = {}
         for row in sorted(rows):
             origin = self._origin(row)
             if origin.packing != "plain" and not origin.is_pipe:
@@ -148,7 +148,7 @@ class _Finder:
             return kept
         return replace(kept, lines=kept.lines[len(kept.lines) - tail :])
 
-    def _origin(self, row: int) -> Origin:
+    def _origin(self, row: int) -> InputFile:
         shard = self.side.shard_of(row)
         sidecar = shard.sidecar_origin
         return sidecar if row >= shard.main_stop and sidecar is not None else shard.origin

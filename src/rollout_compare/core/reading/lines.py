@@ -41,7 +41,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class InputFile:
     """Which file rows came from, and how to know that it is still the same file."""
 
     path: str
@@ -127,7 +127,7 @@ class LineFile:
         return got
 
 
-def _open(path: str) -> tuple[BinaryIO, Origin]:
+def _open(path: str) -> tuple[BinaryIO, InputFile]:
     try:
         disk: BinaryIO = cast("BinaryIO", open(path, "rb", buffering=0))  # noqa: SIM115
     except OSError as fault:
@@ -145,7 +145,7 @@ def _open(path: str) -> tuple[BinaryIO, Origin]:
         disk.close()
         raise CompareInputError(path, _why_not(fault)) from None
     size = 0 if is_pipe else status.st_size
-    return disk, Origin(path, _packing(path, head), is_pipe, size, status.st_mtime_ns)
+    return disk, InputFile(path, _packing(path, head), is_pipe, size, status.st_mtime_ns)
 
 
 def _why_not(fault: OSError) -> str:
@@ -170,9 +170,9 @@ def _packing(path: str, head: bytes) -> Packing:
 def _unpacked(disk: BinaryIO, packing: Packing) -> BinaryIO:
     if packing == "plain":
         return disk
-    from rollout_compare.core.reading.packing import Unpacked
+    from rollout_compare.core.reading.packing import UnpackedFile
 
-    return cast("BinaryIO", Unpacked(disk, packing))
+    return cast("BinaryIO", UnpackedFile(disk, packing))
 
 
 def _split(buffer: bytearray, end: int) -> list[Line]:
@@ -195,7 +195,7 @@ class InputChangedError(Exception):
     """A file is no longer the one whose rows were compared."""
 
 
-def read_rows(origin: Origin, spans: list[tuple[int, int]]) -> Iterator[bytes]:
+def read_rows(origin: InputFile, spans: list[tuple[int, int]]) -> Iterator[bytes]:
     """The rows at `spans` (byte offset, length; offsets rising) of an input read before, one after another.
 
     A packed input is streamed once more. Raises InputChangedError when the file has changed, and

@@ -17,7 +17,7 @@ else:
     from compression import zstd
 
 
-class Unpacked(io.RawIOBase):
+class UnpackedFile(io.RawIOBase):
     """The unpacked bytes of `disk`. Reading raises BrokenPackingError for data that is damaged or ends early."""
 
     def __init__(self, disk: BinaryIO, packing: Packing) -> None:

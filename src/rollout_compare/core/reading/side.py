@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rollout_compare.core.reading.ids import ABSENT, IdColumn, Names, text_of
 from rollout_compare.core.reading.inputs import ShardFiles
-from rollout_compare.core.reading.lines import Origin
+from rollout_compare.core.reading.lines import InputFile
 from rollout_compare.core.reading.sidecar import SidecarTally
 from rollout_compare.core.reading.signals import SILENT, Signals
 from rollout_compare.core.schema import ID_FIELDS, PROMPT, TASK_INDEX
@@ -29,8 +29,8 @@ class Shard:
     """One rollouts file of a side: rows `start` to `main_stop` are its own, up to `stop` its sidecar's."""
 
     files: ShardFiles
-    origin: Origin
-    sidecar_origin: Origin | None
+    origin: InputFile
+    sidecar_origin: InputFile | None
     start: int
     main_stop: int
     stop: int

@@ -54,7 +54,7 @@ class Backend:
     job: str
 
     @classmethod
-    def of_token(cls, token: str) -> Backend:
+    def from_token(cls, token: str) -> Backend:
         """The ids in the runtime token. Raises ArtifactError when it does not hold them."""
         parts = token.split(".")
         try:
@@ -91,7 +91,7 @@ class Service:
             raise ArtifactError(message)
         self._origin = _origin(url)
         self._token = token
-        self._backend = Backend.of_token(token)
+        self._backend = Backend.from_token(token)
         self._clock = clock
         self._sender = Sender(clock, token=token, user_agent=user_agent)
         self._is_old = False

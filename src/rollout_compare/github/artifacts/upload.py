@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 from rollout_compare.github.artifacts.sending import ArtifactError
 from rollout_compare.github.artifacts.service import NameTakenError, Service, Uploaded
-from rollout_compare.report.markdown import Link, Setting
+from rollout_compare.report.markdown import Link, ReportContext
 
 _FORBIDDEN = re.compile(r'[":<>|*?\r\n\\/\x00-\x1f]')
 _MIDNIGHT = (1980, 1, 1, 0, 0, 0)
@@ -30,7 +30,7 @@ class Uploads(NamedTuple):
     page: Uploaded | None = None
     """The HTML report."""
 
-    def linked(self, setting: Setting) -> Setting:
+    def linked(self, setting: ReportContext) -> ReportContext:
         """The same with links to what was uploaded, before the others."""
         found = (("full report", self.page), ("summary.json and all files", self.whole))
         links = tuple(Link(words, uploaded.url) for words, uploaded in found if uploaded is not None)

@@ -65,7 +65,7 @@ class Stamp(NamedTuple):
         return bool(self.run.run_id) and self.run == other.run and self.inputs != other.inputs
 
     @classmethod
-    def of_body(cls, body: str) -> Stamp | None:
+    def from_body(cls, body: str) -> Stamp | None:
         """The stamp of a comment's body; None when it has none."""
         lines = body.split("\n", 2)
         found = _RUN_LINE.fullmatch(lines[1].rstrip()) if len(lines) > 1 else None
@@ -141,7 +141,7 @@ class Writer:
         if not thread.ours and not create:
             return Posted(0, "")
         for comment in thread.ours:
-            standing = Stamp.of_body(comment.body)
+            standing = Stamp.from_body(comment.body)
             if standing is not None and stamp.is_other_of_same_run(standing):
                 self._warn(
                     "two comparisons of this run share one comment, and the last one stands: "
@@ -194,7 +194,7 @@ class Writer:
         """The comment with the report that ours must not replace; the best one of several."""
         best: tuple[Comment, Stamp] | None = None
         for comment in thread.ours:
-            standing = Stamp.of_body(comment.body)
+            standing = Stamp.from_body(comment.body)
             rival = stamp if best is None else best[1]
             if standing is not None and standing.outdoes(rival, thread.head):
                 best = comment, standing
@@ -216,7 +216,7 @@ class Writer:
                     raise
                 self._client.wait_after(fault, tries)
                 for comment in self._thread(number).ours:
-                    if Stamp.of_body(comment.body) == stamp:
+                    if Stamp.from_body(comment.body) == stamp:
                         return Posted(comment.number, comment.url)
             else:
                 # Where GraphQL is missing, only this tells who we are.

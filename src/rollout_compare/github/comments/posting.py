@@ -10,7 +10,7 @@ from rollout_compare.github.comments.pulls import find_pull_requests
 from rollout_compare.github.event import Action, Decision
 from rollout_compare.github.runner import Commands
 from rollout_compare.github.settings import Settings
-from rollout_compare.report.markdown import COMMENT, Setting
+from rollout_compare.report.markdown import COMMENT, ReportContext
 from rollout_compare.report.template import TemplateError
 
 _SIZES = (COMMENT.size, 40_000, 20_000)
@@ -62,7 +62,7 @@ class Posting:
     def _posted(
         self, client: Client, numbers: Sequence[int], bodies: Callable[[int], str], stamp: Stamp, *, create: bool
     ) -> Iterator[Posted]:
-        marker = str(Setting(self._settings.comment_id).marker)
+        marker = str(ReportContext(self._settings.comment_id).marker)
         writer = Writer(client, self._repository, marker, warn=self._commands.warning, tell=self._commands.notice)
         for number in numbers:
             try:

@@ -143,7 +143,7 @@ class Redactor:
         self._seen: set[int] = set()
 
     @classmethod
-    def of_environment(
+    def from_environment(
         cls,
         environment: Mapping[str, str],
         values: Iterable[str] = (),
