@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from dataclasses import dataclass, replace
 
@@ -14,10 +13,9 @@ from rollout_compare.core.judging.baseline import Baseline, NoBaseline, OneSided
 from rollout_compare.core.judging.checks import check
 from rollout_compare.core.judging.classify import Tasks, Tasksets, mean
 from rollout_compare.core.judging.verdict import Verdict, judge
-from rollout_compare.core.reading.ids import IdColumn, Names
-from rollout_compare.core.reading.side import NO_INDEX, Side
+from rollout_compare.core.reading.side import Side
 from rollout_compare.core.redaction import KEEP, Redaction, shortened
-from rollout_compare.core.schema import REWARD_TOLERANCE, Join, SideName
+from rollout_compare.core.schema import REWARD_TOLERANCE, Both, Join
 from rollout_compare.core.sentences import CheckWarning, Sentence, counted, named, quoted
 
 NAME_LENGTH = 100
@@ -27,12 +25,11 @@ _OF_ONE_SIDE = frozenset({"key_collapses_tasks", "no_rewards", "duplicate_rollou
 _MINUS = "\N{MINUS SIGN}"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Everything two sides say of each other, task by task."""
 
-    old: Side
-    new: Side
+    sides: Both[Side]
     join: Join
     notes: list[Sentence]
     warnings: list[CheckWarning]
@@ -45,6 +42,16 @@ class Comparison:
     one_sided: OneSided | None = None
     """The new side by itself, when there is nothing to compare it with: then `no_baseline` says why."""
     no_baseline: NoBaseline | None = None
+
+    @property
+    def old(self) -> Side:
+        """The reference."""
+        return self.sides.old
+
+    @property
+    def new(self) -> Side:
+        """The candidate."""
+        return self.sides.new
 
 
 def compare(old: Side, new: Side, *, margin: float | None = None, redact: Redaction = KEEP) -> Comparison:
@@ -59,37 +66,21 @@ def compare(old: Side, new: Side, *, margin: float | None = None, redact: Redact
     if not len(old) and not len(new):
         where = " and ".join(dict.fromkeys(old.paths + new.paths))
         raise CompareInputError("", f"no rows in either input ({where})")
-    if new.names is not old.names:
-        new = _renamed(new, old.names)
-    joined = join(old, new)
-    for side in (joined.old, joined.new):
-        unplaced = [row for row in side.anonymous_rows() if row in side.side.zeroed]
-        if unplaced:
-            # A record that belongs to no task can lose no reward of one.
-            side.side = side.side.without_zeroed(unplaced)
-    old, new = joined.old.side, joined.new.side
-    tasks = Tasks(old, new, joined.match, _tasksets(joined, redact))
+    joined = join(Both(old, new.renamed(old.names)))
+    sides = joined.sides.map(lambda side: side.side)
+    tasks = Tasks(sides, joined.match, redact.all(joined.match.labels), _tasksets(joined, redact))
     counts = tasks.counts()
     assessment = assess(joined, tasks)
     warnings = check(joined, tasks, counts)
     verdict = judge(joined, warnings, counts, assessment, margin)
     notes = [*_notes(joined, tasks), *_untested(assessment)]
-    # From here on nothing is compared any more: names and sentences are what reports may show.
-    joined.match.labels = redact.all(joined.match.labels)
 
     def shown(sentence: Sentence) -> Sentence:
         return sentence.with_data(lambda data: shortened(data, NAME_LENGTH, redact))
 
     return Comparison(
-        old,
-        new,
-        Join(
-            redact(joined.old.key),
-            redact(joined.new.key),
-            _redacted(joined.match.old_prefix, redact),
-            _redacted(joined.match.new_prefix, redact),
-            joined.match.keyed_by_taskset,
-        ),
+        sides,
+        _shown_join(joined, redact),
         [shown(Sentence(note)) for note in notes],
         [
             replace(warning, sentence=shown(warning.sentence), tasks=tuple(redact.all(list(warning.tasks))))
@@ -137,20 +128,22 @@ def _one_sided(tasks: Tasks) -> OneSided:
     )
 
 
-def _tasksets(joined: Joined, redact: Redaction) -> dict[SideName, Tasksets]:
+def _shown_join(joined: Joined, redact: Redaction) -> Join:
+    prefixes = joined.match.stripping.prefixes.map(lambda prefix: None if prefix is None else redact(prefix))
+    return Join(*joined.keys.map(redact), *prefixes, joined.match.keyed_by_taskset)
+
+
+def _tasksets(joined: Joined, redact: Redaction) -> Both[Tasksets | None]:
     """The tasksets of the sides that span several of them."""
-    found: dict[SideName, Tasksets] = {}
-    sides: tuple[tuple[SideName, Keyed], ...] = (("new", joined.new), ("old", joined.old))
-    for name, side in sides:
+
+    def of_side(side: Keyed) -> Tasksets | None:
         codes = side.taskset_codes()
-        if len(codes) > 1 and side.tasksets is not None:
-            texts = list(side.side.names)
-            found[name] = Tasksets(side.tasksets, {code: redact(str(texts[code])) for code in codes})
-    return found
+        if len(codes) < 2 or side.tasksets is None:
+            return None
+        texts = list(side.side.names)
+        return Tasksets(side.tasksets, {code: redact(str(texts[code])) for code in codes})
 
-
-def _redacted(text: str | None, redact: Redaction) -> str | None:
-    return None if text is None else redact(text)
+    return joined.sides.map(of_side)
 
 
 def _untested(assessment: Assessment) -> list[str]:
@@ -160,56 +153,26 @@ def _untested(assessment: Assessment) -> list[str]:
 
 def _notes(joined: Joined, tasks: Tasks) -> list[str]:
     notes = [*joined.match.notes, *joined.notes]
-    several = [tasks.label(at) for at in joined.match.with_several_rows()]
+    labels = joined.match.labels
+    several = [labels[position] for position in joined.match.with_several_rows()]
     if several:
         notes.append(f"compared on the mean reward of several rows: {named(several)}")
-    erring = [tasks.label(at) for at in tasks.identical_despite_error()]
+    erring = [labels[position] for position in tasks.identical_despite_error()]
     if erring:
         notes.append(f"identical although an agent error is reported: {named(erring)}")
     found: set[str] = set()
-    for side, name in ((joined.old.side, "old"), (joined.new.side, "new")):
+    asked: set[str] = set()
+    for name, keyed in joined.sides.named():
+        side = keyed.side
         classes = Counter(record.failure_class for record in side.zeroed.values())
         notes += [
             f"{name}: {counted(number, 'failures sidecar record')} of class {quoted(failure_class)} counted as reward 0"
             for failure_class, number in sorted(classes.items())
         ]
         found |= classes.keys()
-        if any(shard.origin.is_pipe for shard in side.shards):
+        asked |= side.count_as_zero
+        if any(shard.file.is_pipe for shard in side.shards):
             notes.append(f"{name}: read from a pipe, once: verifier output inside its rows cannot be shown")
-    unused = sorted((joined.old.side.count_as_zero | joined.new.side.count_as_zero) - found)
+    unused = sorted(asked - found)
     notes += [f"no failures sidecar record of class {quoted(name)} was there to count as reward 0" for name in unused]
     return notes
-
-
-def _renamed(side: Side, names: Names) -> Side:
-    """The same side with its ids in the names of another one."""
-    table = array("I", [names[value] for value in side.names])
-
-    def indices(codes: array[int]) -> array[int]:
-        return array("q", [code if code >= NO_INDEX else -2 - table[-2 - code] for code in codes])
-
-    def column(of: IdColumn) -> IdColumn:
-        tasksets = None if of.tasksets is None else array("I", map(table.__getitem__, of.tasksets))
-        return IdColumn(array("I", map(table.__getitem__, of.ids)), tasksets)
-
-    return replace(
-        side,
-        names=names,
-        task_index=indices(side.task_index),
-        rollout_index=indices(side.rollout_index),
-        agents=None if side.agents is None else array("I", map(table.__getitem__, side.agents)),
-        columns={name: column(of) for name, of in side.columns.items()},
-        shards=[
-            replace(
-                shard,
-                indexed={
-                    index if index >= NO_INDEX else -2 - table[-2 - index]: {
-                        name: {(table[taskset], table[task_id]) for taskset, task_id in pairs}
-                        for name, pairs in said.items()
-                    }
-                    for index, said in shard.indexed.items()
-                },
-            )
-            for shard in side.shards
-        ],
-    )

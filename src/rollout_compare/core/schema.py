@@ -5,8 +5,9 @@ Imports nothing else of this package.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -30,6 +31,29 @@ WarningCode = Literal[
     "baseline_stale",
     "baseline_not_merge_base",
 ]
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class Both(NamedTuple, Generic[T]):
+    """The same of either side."""
+
+    old: T
+    new: T
+
+    def of(self, side: SideName) -> T:
+        """That of one side."""
+        return self.old if side == "old" else self.new
+
+    def map(self, change: Callable[[T], U]) -> Both[U]:
+        """What `change` makes of either."""
+        return Both(change(self.old), change(self.new))
+
+    def named(self) -> tuple[tuple[SideName, T], tuple[SideName, T]]:
+        """Each with the name of its side, old first."""
+        return ("old", self.old), ("new", self.new)
+
 
 TASK_KEY_CANDIDATES = (
     "_ng_task_id",

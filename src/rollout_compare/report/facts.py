@@ -206,8 +206,7 @@ class Facts:
     @cached_property
     def inputs(self) -> list[Input]:
         """The sides that were read, old first."""
-        sides: list[tuple[SideName, Side]] = [("old", self.comparison.old), ("new", self.comparison.new)]
-        return [self._input(name, side) for name, side in sides[self.is_one_sided :]]
+        return [self._input(name, side) for name, side in self.comparison.sides.named()[self.is_one_sided :]]
 
     @property
     def is_one_sided(self) -> bool:
@@ -264,7 +263,7 @@ class Facts:
     @property
     def makers(self) -> list[Maker]:
         """Models and agents, as far as the rows name any."""
-        old, new = self.comparison.old, self.comparison.new
+        old, new = self.comparison.sides.map(lambda side: side.provenance)
         named = (("model", old.models, new.models), ("agent", old.agents_seen, new.agents_seen))
         return [
             Maker(name, self._most_common(old_names), self._most_common(new_names), self.is_one_sided)

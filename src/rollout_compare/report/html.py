@@ -147,7 +147,7 @@ class _Page:
 
     def _chart(self) -> Any:
         pairs = self._tasks.paired()
-        return reward_chart(pairs.old, pairs.new, shares=self._facts.statistics.rewards_are_shares)
+        return reward_chart(*pairs.means, shares=self._facts.statistics.rewards_are_shares)
 
     def _groups(self) -> Iterator[_Group]:
         groups = self._facts.statistics.groups[:_LINES]

@@ -35,7 +35,7 @@ def json_summary(facts: Facts) -> Iterator[str]:
     head = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "rollout-compare", "version": VERSION},
-        "sides": {"old": _side(comparison.old, redact), "new": _side(comparison.new, redact)},
+        "sides": {name: _side(side, redact) for name, side in comparison.sides.named()},
         "verdict": {"kind": comparison.verdict.kind, "sentence": comparison.verdict.sentence},
         "counts": comparison.counts,
         "join": comparison.join,
@@ -72,8 +72,8 @@ def _side(side: Side, redact: Redactor) -> dict[str, Any]:
         "rows": len(side),
         "masked_rows": side.masked_rows,
         "digest": side.digest(),
-        "models": _named(side.models, redact),
-        "agents": _named(side.agents_seen, redact),
+        "models": _named(side.provenance.models, redact),
+        "agents": _named(side.provenance.agents_seen, redact),
         "shards": redact.all([shard.files.rollouts for shard in side.shards]),
         "sidecar": {
             name: sum(getattr(tally, name) for tally in tallies)

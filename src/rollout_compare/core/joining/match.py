@@ -4,53 +4,80 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from operator import le
-from typing import Any
+from typing import Any, NamedTuple
 
 from rollout_compare.core.joining.groups import NOBODY, Groups
 from rollout_compare.core.joining.keyed import Keyed
 from rollout_compare.core.reading.ids import ABSENT
+from rollout_compare.core.schema import Both, SideName
 from rollout_compare.core.sentences import named, quoted
 
 
-@dataclass(slots=True)
+class Stripping(NamedTuple):
+    """What stripping a common prefix from the ids of one side did, or would do."""
+
+    prefixes: Both[str | None] = Both(None, None)
+    """What was stripped."""
+    would_strip: str = ""
+    """A prefix that was left, as some ids are shared."""
+    would_join: int = 0
+    """How many tasks would join without it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
     """The tasks of both sides in label order, each with its group on either side (NOBODY = the side lacks it)."""
 
-    old_groups: Groups
-    new_groups: Groups
     labels: list[str]
-    old: array[int]
-    new: array[int]
-    old_prefix: str | None = None
-    new_prefix: str | None = None
-    keyed_by_taskset: bool = False
-    notes: list[str] = field(default_factory=list)
-    would_join: int = 0
-    """How many tasks would join if a common prefix were stripped, although some ids are shared; else 0."""
-    would_strip: str = ""
-    """That prefix."""
-    joined: int = 0
+    groups: Both[Groups]
+    places: Both[array[int]]
+    joined: int
+    """How many tasks both sides have."""
+    keyed_by_taskset: bool
+    stripping: Stripping
+    notes: tuple[str, ...]
+
+    def rows(self, position: int, side: SideName) -> list[int]:
+        """The rows of a task on a side, in reading order; none when the side lacks it."""
+        group = self.places.of(side)[position]
+        return [] if group == NOBODY else self.groups.of(side).rows(group)
+
+    def shared(self) -> Iterator[int]:
+        """The positions of the tasks that both sides have."""
+        for position, (old, new) in enumerate(zip(*self.places, strict=True)):
+            if old != NOBODY and new != NOBODY:
+                yield position
+
+    @property
+    def all_single(self) -> bool:
+        """Whether no task has more than one row on a side."""
+        return all(groups.all_single for groups in self.groups)
+
+    def is_single(self, position: int) -> bool:
+        """Whether a task has at most one row on either side."""
+        return not any(
+            groups.has_several_rows(places[position]) for groups, places in zip(self.groups, self.places, strict=True)
+        )
 
     def with_several_rows(self) -> Iterator[int]:
         """The positions of the tasks that have several rows on a side."""
-        if self.old_groups.all_single and self.new_groups.all_single:
-            return
-        for at, (old, new) in enumerate(zip(self.old, self.new, strict=True)):
-            if self.old_groups.has_several_rows(old) or self.new_groups.has_several_rows(new):
-                yield at
+        if not self.all_single:
+            yield from (position for position in range(len(self.labels)) if not self.is_single(position))
 
-    def is_anonymous(self, at: int) -> bool:
+    def is_anonymous(self, position: int) -> bool:
         """Whether a task is a sidecar record that names no task."""
-        return self.old[at] >= self.old_groups.anonymous_from or self.new[at] >= self.new_groups.anonymous_from
+        return any(
+            places[position] >= groups.anonymous_from for groups, places in zip(self.groups, self.places, strict=True)
+        )
 
 
-def match(old: Keyed, new: Keyed) -> Match:
+def match(sides: Both[Keyed]) -> Match:
     """Match the tasks of two sides that share their names."""
-    return _Matcher(old, new).result()
+    return _Matcher(sides).result()
 
 
 Pair = tuple[int, int]
@@ -58,60 +85,52 @@ Pair = tuple[int, int]
 
 
 class _Matcher:
-    def __init__(self, old: Keyed, new: Keyed) -> None:
-        self._keyed = (old, new)
-        self._names = old.side.names
-        self._ids = [old.ids, new.ids]
-        self._prefixes: list[str | None] = [None, None]
-        self._tasksets = [old.taskset_codes(), new.taskset_codes()]
-        self._wide = [len(codes) > 1 for codes in self._tasksets]
-        self._texts: list[str] = []
-        self._notes: list[str] = []
+    def __init__(self, sides: Both[Keyed]) -> None:
+        self._sides = sides
+        self._names = sides.old.side.names
+        self._ids = sides.map(lambda side: side.ids)
+        self._tasksets = sides.map(Keyed.taskset_codes)
+        self._wide = [name for name, codes in self._tasksets.named() if len(codes) > 1]
+        """The sides that span several tasksets."""
+        self._texts = [str(value) for value in self._names]
 
     def result(self) -> Match:
-        self._texts = [str(value) for value in self._names]
-        would_strip, would_join = self._strip_prefix()
-        self._note_tasksets()
-        if self._wide[0] and self._wide[1]:
-            found = self._match_pairs()
-        elif any(self._wide):
-            found = self._match_wide(0 if self._wide[0] else 1)
+        stripping = self._strip_prefix()
+        notes = [*self._taskset_notes()]
+        if len(self._wide) == 2:
+            labels, groups, places = self._match_pairs()
+        elif self._wide:
+            labels, groups, places = self._match_wide(self._wide[0], stripping, notes)
         else:
-            found = self._match_ids()
-        found.old_prefix, found.new_prefix = self._prefixes
-        found.notes = self._notes
-        found.would_strip, found.would_join = would_strip, would_join
-        return found
+            labels, groups, places = self._match_ids()
+        joined = len(labels) - places.old.count(NOBODY) - places.new.count(NOBODY)
+        labels, places = _in_order(*_with_anonymous(labels, groups, places))
+        return Match(labels, groups, places, joined, len(self._wide) == 2, stripping, tuple(notes))
 
-    def _note_tasksets(self) -> None:
-        for sides, told in (
-            ((0, 1), "both sides span"),
-            ((0,), "the old side spans"),
-            ((1,), "the new side spans"),
-        ):
-            if tuple(at for at in (0, 1) if self._wide[at]) == sides:
-                codes = {code for at in sides for code in self._tasksets[at]}
-                self._notes.append(f"{told} several tasksets: {named(sorted(self._texts[code] for code in codes))}")
+    def _taskset_notes(self) -> Iterator[str]:
+        if self._wide:
+            told = "both sides span" if len(self._wide) == 2 else f"the {self._wide[0]} side spans"
+            codes = {code for side in self._wide for code in self._tasksets.of(side)}
+            yield f"{told} several tasksets: {named(sorted(self._texts[code] for code in codes))}"
 
-    def _strip_prefix(self) -> tuple[str, int]:
+    def _strip_prefix(self) -> Stripping:
         """Strip the one side's common prefix if that alone makes tasks join.
 
-        If some join already but more would, nothing is stripped: the prefix and that number are returned.
+        If some join already but more would, nothing is stripped.
         """
-        prefixes = [self._common_prefix(ids) for ids in self._ids]
-        if (prefixes[0] is None) == (prefixes[1] is None):
-            return "", 0
-        at = 0 if prefixes[0] is not None else 1
-        prefix = prefixes[at] or ""
-        stripped = self._stripped(self._ids[at], prefix)
-        now = self._overlap(self._ids)
-        then = self._overlap([stripped if at == 0 else self._ids[0], stripped if at == 1 else self._ids[1]])
+        prefixes = {name: prefix for name, ids in self._ids.named() if (prefix := self._common_prefix(ids)) is not None}
+        if len(prefixes) != 1:
+            return Stripping()
+        ((side, prefix),) = prefixes.items()
+        stripped = self._stripped(self._ids.of(side), prefix)
+        ids = Both(stripped, self._ids.new) if side == "old" else Both(self._ids.old, stripped)
+        now, then = self._overlap(self._ids), self._overlap(ids)
         if now:
-            return (prefix, then) if then > now else ("", 0)
-        if then:
-            self._ids[at] = stripped
-            self._prefixes[at] = prefix
-        return "", 0
+            return Stripping(would_strip=prefix, would_join=then) if then > now else Stripping()
+        if not then:
+            return Stripping()
+        self._ids = ids
+        return Stripping(Both(prefixes.get("old"), prefixes.get("new")))
 
     def _common_prefix(self, ids: array[int]) -> str | None:
         prefix: str | None = None
@@ -134,14 +153,13 @@ class _Matcher:
         table[ABSENT] = ABSENT
         return array("I", map(table.__getitem__, ids))
 
-    def _overlap(self, ids: list[array[int]]) -> int:
+    def _overlap(self, ids: Both[array[int]]) -> int:
         """How many tasks join when the sides have these ids."""
-        if self._wide[0] and self._wide[1]:
-            pairs = [set(self._pairs(at, ids[at])) for at in (0, 1)]
+        if len(self._wide) == 2:
+            pairs = [set(self._pairs(name, own)) for name, own in ids.named()]
             return sum(task_id != ABSENT for _, task_id in pairs[0] & pairs[1])
-        if any(self._wide):
-            at = 0 if self._wide[0] else 1
-            return len(self._wide_partners(at, ids)[0])
+        if self._wide:
+            return len(self._wide_partners(self._wide[0], ids)[0])
         present = [bytearray(len(self._texts)) for _ in ids]
         for marks, codes in zip(present, ids, strict=True):
             for code in codes:
@@ -150,58 +168,55 @@ class _Matcher:
         first, second = (int.from_bytes(marks, "little") for marks in present)
         return (first & second).bit_count()
 
-    def _pairs(self, at: int, ids: array[int]) -> Iterator[Pair]:
-        tasksets = self._keyed[at].tasksets
+    def _pairs(self, side: SideName, ids: array[int]) -> Iterator[Pair]:
+        tasksets = self._sides.of(side).tasksets
         return zip(tasksets if tasksets is not None else bytes(len(ids)), ids, strict=True)
 
-    def _match_ids(self) -> Match:
-        groups = [
-            Groups(ids, len(self._texts), side.anonymous_rows())
-            for ids, side in zip(self._ids, self._keyed, strict=True)
-        ]
-        first = [side.first[: len(self._texts)] for side in groups]
+    def _match_ids(self) -> _Tasks:
+        size = len(self._texts)
+        groups = Both(
+            Groups(self._ids.old, size, self._sides.old.anonymous_rows()),
+            Groups(self._ids.new, size, self._sides.new.anonymous_rows()),
+        )
+        first = groups.map(lambda side: side.first[:size])
         codes = array("q", (code for code, (old, new) in enumerate(zip(*first, strict=True)) if old or new))
-        return self._assembled(
-            groups,
+        return _Tasks(
             [self._texts[code] for code in codes],
-            array("q", (code if first[0][code] else NOBODY for code in codes)),
-            array("q", (code if first[1][code] else NOBODY for code in codes)),
+            groups,
+            first.map(lambda rows: array("q", (code if rows[code] else NOBODY for code in codes))),
         )
 
-    def _match_pairs(self) -> Match:
+    def _match_pairs(self) -> _Tasks:
         """Both sides span several tasksets: tasks are grouped by the pair, never by its text."""
         codes: dict[Pair, int] = {(ABSENT, ABSENT): ABSENT}
-        row_groups = [self._coded(self._pairs(at, self._ids[at]), codes) for at in (0, 1)]
-        groups = [Groups(row_groups[at], len(codes), self._keyed[at].anonymous_rows()) for at in (0, 1)]
+        row_groups = [_coded(self._pairs(name, ids), codes) for name, ids in self._ids.named()]
+        groups = Both(*map(Groups, row_groups, [len(codes)] * 2, self._sides.map(Keyed.anonymous_rows)))
         labels = _unclashed({pair: self._label(pair) for pair in codes}, self._texts)
         present = {pair: code for pair, code in codes.items() if code != ABSENT}
-        old, new = (array("q", (code if side.first[code] else NOBODY for code in present.values())) for side in groups)
-        found = self._assembled(groups, [labels[pair] for pair in present], old, new)
-        found.keyed_by_taskset = True
-        return found
-
-    def _coded(self, pairs: Iterator[Pair], codes: dict[Pair, int]) -> array[int]:
-        coded = array("I")
-        for pair in pairs:
-            coded.append(ABSENT if pair[1] == ABSENT else codes.setdefault(pair, len(codes)))
-        return coded
+        places = groups.map(
+            lambda side: array("q", (code if side.first[code] else NOBODY for code in present.values()))
+        )
+        return _Tasks([labels[pair] for pair in present], groups, places)
 
     def _label(self, pair: Pair, prefix: str = "") -> str:
         taskset, task_id = pair
         text = prefix + self._texts[task_id]
         return text if taskset == ABSENT else f"{self._texts[taskset]}/{text}"
 
-    def _match_wide(self, wide: int) -> Match:
-        """One side spans several tasksets, the other has plain ids."""
-        plain = 1 - wide
+    def _match_wide(self, wide: SideName, stripping: Stripping, notes: list[str]) -> _Tasks:
+        """One side spans several tasksets, the other has plain ids.
+
+        Example: old has math/1, math/2 and code/2, new has 1, 2 and math/2. The id 1 is in one taskset only and joins
+        math/1; math/2 is the label of a pair and joins that; 2 could be math/2 or code/2, so it stays by itself under
+        `2`, which a note says, and code/2 is left with nobody to join.
+        """
+        plain: SideName = "new" if wide == "old" else "old"
         codes: dict[Pair, int] = {(ABSENT, ABSENT): ABSENT}
-        row_groups = self._coded(self._pairs(wide, self._ids[wide]), codes)
+        row_groups = _coded(self._pairs(wide, self._ids.of(wide)), codes)
         partners, ambiguous, by_id = self._wide_partners(wide, self._ids)
-        prefix = self._prefixes[wide] or ""
-        groups = {
-            wide: Groups(row_groups, len(codes), self._keyed[wide].anonymous_rows()),
-            plain: Groups(self._ids[plain], len(self._texts), self._keyed[plain].anonymous_rows()),
-        }
+        prefix = stripping.prefixes.of(wide) or ""
+        of_wide = Groups(row_groups, len(codes), self._sides.of(wide).anonymous_rows())
+        of_plain = Groups(self._ids.of(plain), len(self._texts), self._sides.of(plain).anonymous_rows())
         names: dict[Pair, str] = {}
         places: list[tuple[Pair, int, int]] = []
         taken = {pair: task_id for task_id, pair in partners.items()}
@@ -215,36 +230,35 @@ class _Matcher:
             places.append((pair, code, taken.get(pair, NOBODY)))
         # A plain id is a pair of its own here: no taskset has the code that marks it.
         alone = len(self._texts)
-        for task_id in dict.fromkeys(self._ids[plain]):
+        for task_id in dict.fromkeys(self._ids.of(plain)):
             if task_id != ABSENT and task_id not in partners:
                 names[alone, task_id] = self._texts[task_id]
                 places.append(((alone, task_id), NOBODY, task_id))
-        own = self._tasksets[plain]
+        own = self._tasksets.of(plain)
         labels = _unclashed(names, [*self._texts, self._texts[own[0]] if own else ""])
-        of_wide = array("q", (code for _, code, _ in places))
-        of_plain = array("q", (task_id for _, _, task_id in places))
-        self._note_ambiguous(ambiguous, prefix)
-        return self._assembled(
-            [groups[0], groups[1]],
+        notes += self._ambiguity_notes(ambiguous, prefix)
+        columns = array("q", (code for _, code, _ in places)), array("q", (task_id for _, _, task_id in places))
+        return _Tasks(
             [labels[pair] for pair, _, _ in places],
-            of_wide if wide == 0 else of_plain,
-            of_plain if wide == 0 else of_wide,
+            Both(of_wide, of_plain) if wide == "old" else Both(of_plain, of_wide),
+            Both(*columns) if wide == "old" else Both(*reversed(columns)),
         )
 
-    def _note_ambiguous(self, ambiguous: dict[int, list[Pair]], prefix: str) -> None:
+    def _ambiguity_notes(self, ambiguous: dict[int, list[Pair]], prefix: str) -> Iterator[str]:
         if ambiguous:
-            found = [
+            several = [
                 f"{quoted(self._texts[task_id])} in {', '.join(quoted(self._label(pair, prefix)) for pair in pairs)}"
                 for task_id, pairs in sorted(ambiguous.items(), key=lambda item: self._texts[item[0]])
             ]
-            shown = "; ".join(found[:5]) + (f"; and {len(found) - 5} more" if len(found) > 5 else "")
-            self._notes.append(f"ids found in several tasksets, left unmatched: {shown}")
+            shown = "; ".join(several[:5]) + (f"; and {len(several) - 5} more" if len(several) > 5 else "")
+            yield f"ids found in several tasksets, left unmatched: {shown}"
 
     def _wide_partners(
-        self, wide: int, ids: list[array[int]]
+        self, wide: SideName, ids: Both[array[int]]
     ) -> tuple[dict[int, Pair], dict[int, list[Pair]], dict[int, list[Pair]]]:
         """The wide side's pair for each plain id that has one, the ambiguous ids, and all pairs by id."""
-        pairs = [pair for pair in dict.fromkeys(self._pairs(wide, ids[wide])) if pair[1] != ABSENT]
+        plain: SideName = "new" if wide == "old" else "old"
+        pairs = [pair for pair in dict.fromkeys(self._pairs(wide, ids.of(wide))) if pair[1] != ABSENT]
         by_label: dict[str, list[Pair]] = {}
         by_id: dict[int, list[Pair]] = {}
         for pair in pairs:
@@ -252,14 +266,14 @@ class _Matcher:
                 by_label.setdefault(self._label(pair), []).append(pair)
             by_id.setdefault(pair[1], []).append(pair)
         own: dict[int, set[int]] = {}
-        for taskset, task_id in dict.fromkeys(self._pairs(1 - wide, ids[1 - wide])):
+        for taskset, task_id in dict.fromkeys(self._pairs(plain, ids.of(plain))):
             own.setdefault(task_id, set()).add(taskset)
-        plain = [task_id for task_id in own if task_id != ABSENT]
-        labelled = {task_id: by_label.get(self._texts[task_id], []) for task_id in plain}
+        plain_ids = [task_id for task_id in own if task_id != ABSENT]
+        labelled = {task_id: by_label.get(self._texts[task_id], []) for task_id in plain_ids}
         partners = {task_id: pairs[0] for task_id, pairs in labelled.items() if len(pairs) == 1}
         ambiguous = {task_id: pairs for task_id, pairs in labelled.items() if len(pairs) > 1}
         taken = set(partners.values())
-        for task_id in plain:
+        for task_id in plain_ids:
             having = by_id.get(task_id, [])
             if task_id in partners or task_id in ambiguous or not having:
                 continue
@@ -271,28 +285,44 @@ class _Matcher:
                 taken.add(chosen[0])
         return partners, ambiguous, by_id
 
-    def _assembled(self, groups: list[Groups], labels: list[str], old: array[int], new: array[int]) -> Match:
-        """The match of these tasks, given as three columns of equal length, and of what is anonymous."""
-        joined = len(labels) - old.count(NOBODY) - new.count(NOBODY)
-        if any(len(side.first) > side.anonymous_from for side in groups):
-            for label, old_group, new_group in self._anonymous(groups, set(labels)):
-                labels.append(label)
-                old.append(old_group)
-                new.append(new_group)
-        if not all(map(le, labels, islice(labels, 1, None))):
-            order = sorted(range(len(labels)), key=labels.__getitem__)
-            labels = list(map(labels.__getitem__, order))
-            old, new = (array("q", map(column.__getitem__, order)) for column in (old, new))
-        return Match(groups[0], groups[1], labels, old, new, joined=joined)
 
-    def _anonymous(self, groups: list[Groups], labels: set[str]) -> Iterator[tuple[str, int, int]]:
-        number = 0
-        for at in (0, 1):
-            for group in range(groups[at].anonymous_from, len(groups[at].first)):
+class _Tasks(NamedTuple):
+    """Tasks in no order yet: their labels, the groups of the sides, and each task's group on either."""
+
+    labels: list[str]
+    groups: Both[Groups]
+    places: Both[array[int]]
+
+
+def _coded(pairs: Iterable[Pair], codes: dict[Pair, int]) -> array[int]:
+    coded = array("I")
+    for pair in pairs:
+        coded.append(ABSENT if pair[1] == ABSENT else codes.setdefault(pair, len(codes)))
+    return coded
+
+
+def _with_anonymous(
+    labels: list[str], groups: Both[Groups], places: Both[array[int]]
+) -> tuple[list[str], Both[array[int]]]:
+    """Labels and groups with those of the records that name no task: `unknown#1`, `unknown#2` and so on."""
+    taken, number = set(labels), 0
+    for name, side in groups.named():
+        for group in range(side.anonymous_from, len(side.first)):
+            number += 1
+            while f"unknown#{number}" in taken:
                 number += 1
-                while f"unknown#{number}" in labels:
-                    number += 1
-                yield ((f"unknown#{number}", group, NOBODY) if at == 0 else (f"unknown#{number}", NOBODY, group))
+            labels.append(f"unknown#{number}")
+            for other, column in places.named():
+                column.append(group if other == name else NOBODY)
+    return labels, places
+
+
+def _in_order(labels: list[str], places: Both[array[int]]) -> tuple[list[str], Both[array[int]]]:
+    """The tasks in the order of their labels."""
+    if all(map(le, labels, islice(labels, 1, None))):
+        return labels, places
+    order = sorted(range(len(labels)), key=labels.__getitem__)
+    return [labels[place] for place in order], places.map(lambda column: array("q", map(column.__getitem__, order)))
 
 
 def _unclashed(labels: dict[Pair, str], texts: list[str]) -> dict[Pair, str]:

@@ -16,9 +16,9 @@ import msgspec
 
 from rollout_compare.core.joining.join import Joined
 from rollout_compare.core.judging.classify import Pairs, Tasks, mean
-from rollout_compare.core.reading.ids import ABSENT
+from rollout_compare.core.reading.ids import ABSENT, Names
 from rollout_compare.core.reading.side import Side
-from rollout_compare.core.schema import FLIPS, REWARD_TOLERANCE, SideName
+from rollout_compare.core.schema import FLIPS, REWARD_TOLERANCE, Both, SideName
 from rollout_compare.statistics.evidence import Evidence, can_permute, weigh_evidence
 from rollout_compare.statistics.flips import sign_test
 from rollout_compare.statistics.masks import Bracket, bracket
@@ -28,8 +28,6 @@ from rollout_compare.statistics.paired import Interval, Method, Paired, compare_
 
 MOST_PERMUTATION_TESTS = 2_000
 """Flips whose graded repeats are tested by permutation: the biggest losses first."""
-
-_SIDES: tuple[SideName, SideName] = ("old", "new")
 
 UNITS = {"output_tokens": "tokens", "input_tokens": "tokens", "seconds": "s"}
 
@@ -111,14 +109,17 @@ class Assessment(NamedTuple):
 def assess(joined: Joined, tasks: Tasks) -> Assessment:
     """Work out every figure of a comparison."""
     pairs = tasks.paired()
-    sides = joined.old.side, joined.new.side
+    sides = joined.sides.map(lambda side: side.side)
     shares = _are_shares(tasks, pairs)
-    headline = _compared(pairs.old, pairs.new, single=pairs.single, shares=shares)
+    headline = _compared(pairs, shares=shares)
     masked = _Masked(tasks)
     only = len(masked.old_only), len(masked.new_only)
     # Without repeats there is no noise to work out from them.
     repeated = [] if pairs.single else pairs.positions
-    repeats = [[tasks.counted_rewards(at, name) for at in repeated] for name in _SIDES]
+    repeats = Both(
+        [tasks.counted_rewards(position, "old") for position in repeated],
+        [tasks.counted_rewards(position, "new") for position in repeated],
+    )
     statistics = Statistics(
         n=headline.n,
         coverage=headline.n / len(tasks) if len(tasks) else None,
@@ -132,7 +133,7 @@ def assess(joined: Joined, tasks: Tasks) -> Assessment:
         won=headline.won,
         exact_p=sign_test(headline.lost, headline.won) if headline.n else None,
         resolution=headline.resolution,
-        solved=Solved(_full(pairs.old), _full(pairs.new)) if shares else None,
+        solved=Solved(*map(_full, pairs.means)) if shares else None,
         noise_floor=noise_floor(*repeats),
         rerun_standard_error=rerun_standard_error(*repeats),
         bracket=masked.bracket(headline) if shares else None,
@@ -148,8 +149,9 @@ def assess(joined: Joined, tasks: Tasks) -> Assessment:
 def _are_shares(tasks: Tasks, pairs: Pairs) -> bool:
     """Whether all rewards of the paired tasks lie between 0 and 1."""
     if pairs.single:
-        return all(min(rewards) >= 0 and max(rewards) <= 1 for rewards in (pairs.old, pairs.new) if rewards)
-    rewards = (tasks.counted_rewards(at, name) for at in pairs.positions for name in _SIDES)
+        return all(min(rewards) >= 0 and max(rewards) <= 1 for rewards in pairs.means if rewards)
+    sides: tuple[SideName, SideName] = ("old", "new")
+    rewards = (tasks.counted_rewards(position, side) for position in pairs.positions for side in sides)
     return all(0 <= reward <= 1 for reward in chain.from_iterable(rewards))
 
 
@@ -157,10 +159,10 @@ def _full(rewards: Sequence[float]) -> int:
     return sum(reward >= 1 - REWARD_TOLERANCE for reward in rewards)
 
 
-def _compared(old: Sequence[float], new: Sequence[float], *, single: bool, shares: bool) -> Paired:
-    binary = single and all(rewards.count(0.0) + rewards.count(1.0) == len(rewards) for rewards in (old, new))
+def _compared(pairs: Pairs, *, shares: bool) -> Paired:
+    binary = pairs.single and all(rewards.count(0.0) + rewards.count(1.0) == len(rewards) for rewards in pairs.means)
     method: Method = "bonett-price" if binary else "t"
-    return compare_pairs(old, new, method=method, bounded=shares)
+    return compare_pairs(*pairs.means, method=method, bounded=shares)
 
 
 class _Masked:
@@ -208,48 +210,50 @@ def _evidence(tasks: Tasks) -> dict[int, Evidence]:
 
 def _groups(joined: Joined, tasks: Tasks, *, shares: bool) -> Iterator[Group]:
     """The figures per taskset and per agent, when a side has several of them."""
-    keyed = joined.new if len(joined.new.taskset_codes()) > 1 else joined.old
-    if len(keyed.taskset_codes()) > 1 and keyed.tasksets is not None:
-        yield from _grouped("taskset", tasks, keyed.side, keyed.tasksets, shares=shares)
-    side = joined.new.side if len(joined.new.side.agents_seen) > 1 else joined.old.side
-    if len(side.agents_seen) > 1 and side.agents is not None:
-        yield from _grouped("agent", tasks, side, side.agents, shares=shares)
+    spanning = [(name, side.tasksets) for name, side in joined.sides.named() if len(side.taskset_codes()) > 1]
+    seen = [(name, side.side.provenance) for name, side in joined.sides.named()]
+    several = [(name, provenance.agents) for name, provenance in seen if len(provenance.agents_seen) > 1]
+    for by, of_sides in (("taskset", spanning), ("agent", several)):
+        if of_sides and (codes := of_sides[-1][1]) is not None:
+            yield from _grouped(by, tasks, of_sides[-1][0], codes, joined.sides.old.side.names, shares=shares)
 
 
-def _grouped(by: str, tasks: Tasks, side: Side, codes: array[int], *, shares: bool) -> Iterator[Group]:
-    """The figures of the paired tasks by the code of their rows on `side`."""
-    name: SideName = "new" if tasks.is_new(side) else "old"
+def _grouped(
+    by: str, tasks: Tasks, side: SideName, codes: array[int], names: Names, *, shares: bool
+) -> Iterator[Group]:
+    """The figures of the paired tasks by the code of their rows on `side`, one of `names`."""
     members: dict[int, list[int]] = {}
-    for at in tasks.paired().positions:
-        named = {codes[row] for row in tasks.rows_of(at, name)}
-        # A task that several agents attempted is none's.
+    for position in tasks.paired().positions:
+        named = {codes[row] for row in tasks.rows_of(position, side)}
+        # A task that several agents attempted belongs to none of them.
         if len(named) == 1:
-            members.setdefault(named.pop(), []).append(at)
-    texts = list(side.names)
+            members.setdefault(named.pop(), []).append(position)
     figures = []
+    texts = list(names)
     for code, positions in members.items():
         if code != ABSENT:
-            pairs = tasks.paired(positions)
-            figures.append((str(texts[code]), _compared(pairs.old, pairs.new, single=pairs.single, shares=shares)))
+            figures.append((str(texts[code]), _compared(tasks.paired(positions), shares=shares)))
     figures.sort(key=lambda figure: figure[0])
     adjusted = holm([found.p_value for _, found in figures])
     for (label, found), p in zip(figures, adjusted, strict=True):
         yield Group(by, label, found.n, found.mean_difference, found.interval, found.p_value, p)
 
 
-def _secondary(sides: tuple[Side, Side], tasks: Tasks, positions: Iterable[int]) -> Iterator[Secondary]:
-    shared = [name for name in UNITS if all(name in side.measures for side in sides)]
-    for name in shared:
-        columns = sides[0].measures[name], sides[1].measures[name]
+def _secondary(sides: Both[Side], tasks: Tasks, positions: Iterable[int]) -> Iterator[Secondary]:
+    measures = sides.map(lambda side: side.provenance.measures)
+    for name, unit in UNITS.items():
+        if name not in measures.old or name not in measures.new:
+            continue
         old, new = array("d"), array("d")
-        for at in positions:
-            means = _mean_of(columns[0], tasks.rows_of(at, "old")), _mean_of(columns[1], tasks.rows_of(at, "new"))
-            if means[0] is not None and means[1] is not None:
-                old.append(means[0])
-                new.append(means[1])
+        for position in positions:
+            old_mean = _mean_of(measures.old[name], tasks.rows_of(position, "old"))
+            new_mean = _mean_of(measures.new[name], tasks.rows_of(position, "new"))
+            if old_mean is not None and new_mean is not None:
+                old.append(old_mean)
+                new.append(new_mean)
         found = compare_pairs(old, new)
         if found.mean_old is not None and found.mean_new is not None and found.mean_difference is not None:
-            yield Secondary(name, UNITS[name], found.n, found.mean_old, found.mean_new, found.mean_difference)
+            yield Secondary(name, unit, found.n, found.mean_old, found.mean_new, found.mean_difference)
 
 
 def _mean_of(column: array[float], rows: Sequence[int]) -> float | None:

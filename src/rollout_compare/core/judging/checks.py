@@ -5,16 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.joining.groups import NOBODY
-from rollout_compare.core.joining.join import (
-    Joined,
-    contradiction_of_explicit_index,
-    other_keys,
-    prompts_of_joined,
-)
+from rollout_compare.core.joining.join import Joined, contradiction_of_explicit_index
 from rollout_compare.core.joining.keyed import Keyed
 from rollout_compare.core.judging.classify import Tasks
 from rollout_compare.core.reading.ids import ABSENT
@@ -47,18 +41,14 @@ def check(joined: Joined, tasks: Tasks, counts: dict[str, int]) -> list[CheckWar
         *_low_coverage(tasks, counts),
         *_masking_differs(tasks),
     ]
-    for side, name in _sides(joined):
+    for name, side in joined.sides.named():
         found += _no_rewards(side.side, name)
     found += _unequal_repeats(joined, tasks)
-    for side, name in _sides(joined):
+    for name, side in joined.sides.named():
         found += _duplicate_rollouts(side, name, joined)
         found += _mixed_id_types(side, name)
         found += _stale_sidecar(side.side, name)
     return found
-
-
-def _sides(joined: Joined) -> tuple[tuple[Keyed, SideName], tuple[Keyed, SideName]]:
-    return (joined.old, "old"), (joined.new, "new")
 
 
 def _warn(code: WarningCode, sentence: str, tasks: list[str]) -> CheckWarning:
@@ -66,35 +56,35 @@ def _warn(code: WarningCode, sentence: str, tasks: list[str]) -> CheckWarning:
 
 
 def _nothing_joined(joined: Joined, tasks: Tasks) -> Iterator[CheckWarning]:
-    found = joined.match
-    if found.joined:
+    if joined.match.joined:
         return
-    known = [at for at in range(len(tasks)) if not found.is_anonymous(at)]
-    old = [tasks.label(at) for at in known if found.old[at] != NOBODY]
-    new = [tasks.label(at) for at in known if found.new[at] != NOBODY]
-    if not old or not new:
+    known = [position for position in range(len(tasks)) if not joined.match.is_anonymous(position)]
+    labels = joined.match.places.map(
+        lambda places: [joined.match.labels[position] for position in known if places[position] != NOBODY]
+    )
+    if not labels.old or not labels.new:
         return
-    keys = field_name(joined.old.key), field_name(joined.new.key)
-    examples = [", ".join(map(quoted, labels[:_EXAMPLES])) for labels in (old, new)]
-    sentence = f"no task of the old side ({keys[0]}: {examples[0]}) is on the new side ({keys[1]}: {examples[1]})"
-    others = [f"{field_name(f'--key {key}')} would join {number:,}" for key, number in other_keys(joined)[:_SUGGESTED]]
+    keys = joined.keys.map(field_name)
+    examples = labels.map(lambda names: ", ".join(map(quoted, names[:_EXAMPLES])))
+    sentence = f"no task of the old side ({keys.old}: {examples.old}) is on the new side ({keys.new}: {examples.new})"
+    others = [f"{field_name(f'--key {key}')} would join {number:,}" for key, number in joined.other_keys()[:_SUGGESTED]]
     sentence += f"; {', '.join(others)}" if others else "; no other key that both sides carry joins any"
     yield CheckWarning(
         "nothing_joined",
         Sentence(sentence),
-        len(old) + len(new),
-        tuple((old[:_EXAMPLES] + new[:_EXAMPLES])[:NAMED_TASKS]),
+        len(labels.old) + len(labels.new),
+        tuple((labels.old[:_EXAMPLES] + labels.new[:_EXAMPLES])[:NAMED_TASKS]),
     )
 
 
 def _key_collapses_tasks(joined: Joined) -> Iterator[CheckWarning]:
     labels: dict[str, int] = {}
-    for side, name in _sides(joined):
+    for name, side in joined.sides.named():
         for label, number in _collapsed(side, name, joined).items():
             labels[label] = max(labels.get(label, 0), number)
     if labels:
         tasks = sorted(labels)
-        keys = " or ".join(dict.fromkeys(field_name(side.key) for side, _ in _sides(joined)))
+        keys = " or ".join(dict.fromkeys(joined.keys.map(field_name)))
         largest = max(tasks, key=lambda label: labels[label])
         yield _warn(
             "key_collapses_tasks",
@@ -107,30 +97,22 @@ def _collapsed(side: Keyed, name: SideName, joined: Joined) -> dict[str, int]:
     """The tasks that hold several task indices within one shard, with how many."""
     if side.key == TASK_INDEX:
         return {}
-    groups, places = _groups(joined, name)
-    found = {}
-    for at in joined.match.with_several_rows():
-        group = places[at]
-        if groups.has_several_rows(group):
-            per_shard: dict[int, set[int]] = {}
-            for row in groups.rows(group):
-                index = side.side.task_index[row]
-                if index != NO_INDEX:
-                    per_shard.setdefault(side.side.shard_number(row), set()).add(index)
-            most = max(map(len, per_shard.values()), default=0)
-            if most > 1:
-                found[joined.match.labels[at]] = most
-    return found
-
-
-def _groups(joined: Joined, name: SideName) -> tuple[Any, Any]:
-    found = joined.match
-    return (found.old_groups, found.old) if name == "old" else (found.new_groups, found.new)
+    collapsed = {}
+    for position in joined.match.with_several_rows():
+        per_shard: dict[int, set[int]] = {}
+        for row in joined.match.rows(position, name):
+            index = side.side.task_index[row]
+            if index != NO_INDEX:
+                per_shard.setdefault(side.side.shard_number(row), set()).add(index)
+        most = max(map(len, per_shard.values()), default=0)
+        if most > 1:
+            collapsed[joined.match.labels[position]] = most
+    return collapsed
 
 
 def _suggestion(joined: Joined) -> str:
-    several = max(len(set(side.ids)) for side, _ in _sides(joined))
-    better = [(key, number) for key, number in other_keys(joined) if number >= several]
+    several = max(len(set(side.ids)) for side in joined.sides)
+    better = [(key, number) for key, number in joined.other_keys() if number >= several]
     if better:
         return f"use {field_name(f'--key {better[0][0]}')}, which joins {better[0][1]:,}"
     finer = [name for name in (*ID_FIELDS, TASK_INDEX, PROMPT) if _is_finer(joined, name)]
@@ -142,20 +124,22 @@ def _suggestion(joined: Joined) -> str:
 def _is_finer(joined: Joined, name: str) -> bool:
     return all(
         name != side.key and len(set(side.side.key_column(name).ids) - {ABSENT}) > len(set(side.ids) - {ABSENT})
-        for side, _ in _sides(joined)
+        for side in joined.sides
     )
 
 
 def _prompts_differ(joined: Joined) -> Iterator[CheckWarning]:
-    if PROMPT in (joined.old.key, joined.new.key):
+    if PROMPT in joined.keys:
         return
-    found = joined.match
-    if found.old_groups.all_single and found.new_groups.all_single:
+    if joined.match.all_single:
         differing = list(_single_prompts_differ(joined))
     else:
         # A task whose repeats differ among themselves says nothing about the sides.
-        pairs = prompts_of_joined(joined)
-        differing = [found.labels[at] for at, (old, new) in pairs if len(old) == len(new) == 1 and old != new]
+        differing = [
+            joined.match.labels[position]
+            for position, (old, new) in joined.prompts()
+            if len(old) == len(new) == 1 and old != new
+        ]
     if differing:
         sentence = f"{counted(len(differing), 'joined task')} with another prompt on the new side: {named(differing)}"
         yield _warn("prompts_differ", sentence, differing)
@@ -163,20 +147,19 @@ def _prompts_differ(joined: Joined) -> Iterator[CheckWarning]:
 
 def _single_prompts_differ(joined: Joined) -> Iterator[str]:
     """The same for sides with one row a task, without a set for each."""
-    found = joined.match
-    old, new = joined.old.side.prompts, joined.new.side.prompts
-    old_first, new_first = found.old_groups.first, found.new_groups.first
-    for label, old_group, new_group in zip(found.labels, found.old, found.new, strict=True):
+    prompts = joined.sides.map(lambda side: side.side.prompts)
+    first = joined.match.groups.map(lambda groups: groups.first)
+    for label, old_group, new_group in zip(joined.match.labels, *joined.match.places, strict=True):
         if old_group != NOBODY and new_group != NOBODY:
-            before, after = old[old_first[old_group] - 1], new[new_first[new_group] - 1]
-            if before != after and before != NO_PROMPT and after != NO_PROMPT:
+            old, new = prompts.old[first.old[old_group] - 1], prompts.new[first.new[new_group] - 1]
+            if old != new and old != NO_PROMPT and new != NO_PROMPT:
                 yield label
 
 
 def _tasksets_differ(joined: Joined) -> Iterator[CheckWarning]:
-    old, new = joined.old.taskset_codes(), joined.new.taskset_codes()
+    old, new = joined.sides.map(Keyed.taskset_codes)
     if len(old) == len(new) == 1 and old != new:
-        texts = list(joined.old.side.names)
+        texts = list(joined.sides.old.side.names)
         names = (
             f"the old side is taskset {quoted(str(texts[old[0]]))}, the new side taskset {quoted(str(texts[new[0]]))}"
         )
@@ -188,13 +171,13 @@ def _tasksets_differ(joined: Joined) -> Iterator[CheckWarning]:
 
 
 def _low_overlap(joined: Joined) -> Iterator[CheckWarning]:
-    found = joined.match
-    if found.would_join:
+    joined_now, stripping = joined.match.joined, joined.match.stripping
+    if stripping.would_join:
         sentence = (
-            f"{counted(found.joined, 'task')} joined as the ids stand, but {found.would_join:,} would without the "
-            f"prefix {field_name(found.would_strip)} that all ids of one side have"
+            f"{counted(joined_now, 'task')} joined as the ids stand, but {stripping.would_join:,} would without the "
+            f"prefix {field_name(stripping.would_strip)} that all ids of one side have"
         )
-        yield CheckWarning("low_overlap", Sentence(sentence), found.joined)
+        yield CheckWarning("low_overlap", Sentence(sentence), joined_now)
 
 
 def _low_coverage(tasks: Tasks, counts: dict[str, int]) -> Iterator[CheckWarning]:
@@ -235,7 +218,7 @@ def _fields_like_a_reward(side: Side) -> list[str]:
     shard = next(shard for shard in side.shards if shard.main_stop > shard.start)
     span = (side.offsets[shard.start], side.lengths[shard.start])
     try:
-        row = loads(next(read_rows(shard.origin, [span])))
+        row = loads(next(read_rows(shard.file, [span])))
     except (InputChangedError, CompareInputError, ValueError, RecursionError):
         return []
     return [
@@ -248,10 +231,10 @@ def _fields_like_a_reward(side: Side) -> list[str]:
 def _unequal_repeats(joined: Joined, tasks: Tasks) -> Iterator[CheckWarning]:
     rows: Counter[tuple[int, int]] = Counter()
     unequal = []
-    for at in joined.match.with_several_rows():
-        pair = len(tasks.rows_of(at, "old")), len(tasks.rows_of(at, "new"))
+    for position in joined.match.with_several_rows():
+        pair = len(tasks.rows_of(position, "old")), len(tasks.rows_of(position, "new"))
         if pair[0] != pair[1] and all(pair):
-            unequal.append(tasks.label(at))
+            unequal.append(joined.match.labels[position])
             rows[pair] += 1
     if unequal:
         (old, new), _ = rows.most_common(1)[0]
@@ -263,15 +246,12 @@ def _unequal_repeats(joined: Joined, tasks: Tasks) -> Iterator[CheckWarning]:
 
 
 def _duplicate_rollouts(side: Keyed, name: SideName, joined: Joined) -> Iterator[CheckWarning]:
-    groups, places = _groups(joined, name)
     duplicated, surplus = [], 0
-    for at in joined.match.with_several_rows():
-        group = places[at]
-        if groups.has_several_rows(group):
-            extra = _repeated_rows(side.side, groups.rows(group))
-            if extra:
-                surplus += extra
-                duplicated.append(joined.match.labels[at])
+    for position in joined.match.with_several_rows():
+        extra = _repeated_rows(side.side, joined.match.rows(position, name))
+        if extra:
+            surplus += extra
+            duplicated.append(joined.match.labels[position])
     if duplicated:
         sentence = (
             f"{counted(surplus, 'row')} of the {name} side for a rollout (same task, same indices) that has one "
@@ -298,8 +278,8 @@ def _repeated_rows(side: Side, rows: list[int]) -> int:
 def _mixed_id_types(side: Keyed, name: SideName) -> Iterator[CheckWarning]:
     if side.mixed:
         tasks = counted(len(side.mixed), "task")
-        sentence = f"the {name} side names {tasks} both by a number and by text: {named(side.mixed)}"
-        yield _warn("mixed_id_types", sentence, side.mixed)
+        sentence = f"the {name} side names {tasks} both by a number and by text: {named(list(side.mixed))}"
+        yield _warn("mixed_id_types", sentence, list(side.mixed))
 
 
 def _stale_sidecar(side: Side, name: SideName) -> Iterator[CheckWarning]:

@@ -1,13 +1,13 @@
-"""What became of each task: its rows reduced to one statement a side, and the class that follows."""
+"""What became of each task: its rows reduced to one statement a side, and the category that follows."""
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, overload
 
-from rollout_compare.core.joining.groups import NOBODY, Groups
+from rollout_compare.core.joining.groups import NOBODY
 from rollout_compare.core.joining.match import Match
 from rollout_compare.core.reading.side import Side
 from rollout_compare.core.reading.signals import Signals
@@ -15,13 +15,14 @@ from rollout_compare.core.schema import (
     COUNT_NAMES,
     FLIPS,
     REWARD_TOLERANCE,
+    Both,
     Category,
     SideName,
     TaskComparison,
     TaskSide,
 )
 
-_CATEGORIES: tuple[Category, ...] = (
+_CATEGORY_OF_CODE: tuple[Category, ...] = (
     "identical",
     "flipped",
     "flipped_agent_error",
@@ -29,7 +30,7 @@ _CATEGORIES: tuple[Category, ...] = (
     "missing",
     "identical",
 )
-_IDENTICAL, _FLIPPED, _AGENT_ERROR, _MASKED, _MISSING, _IDENTICAL_WITH_ERROR = range(len(_CATEGORIES))
+_IDENTICAL, _FLIPPED, _AGENT_ERROR, _MASKED, _MISSING, _IDENTICAL_WITH_ERROR = range(len(_CATEGORY_OF_CODE))
 
 
 def mean(values: Sequence[float]) -> float | None:
@@ -90,8 +91,7 @@ class Pairs(NamedTuple):
     """Tasks that both sides scored: where they stand, their mean rewards, and whether each has one row a side."""
 
     positions: Sequence[int]
-    old: array[float]
-    new: array[float]
+    means: Both[array[float]]
     single: bool
 
 
@@ -105,164 +105,153 @@ class Tasksets(NamedTuple):
 
 
 class Tasks(Sequence[TaskComparison]):
-    """All tasks in label order. Only their classes are stored; a task is worked out when it is asked for."""
+    """All tasks in label order. Only their categories are stored; a task is worked out when it is asked for.
 
-    def __init__(self, old: Side, new: Side, match: Match, tasksets: Mapping[SideName, Tasksets] | None = None) -> None:
-        self._sides = old, new
+    `labels` are the names that may be shown, by position; `tasksets` those of the sides that span several.
+    """
+
+    def __init__(self, sides: Both[Side], match: Match, labels: Sequence[str], tasksets: Both[Tasksets | None]) -> None:
+        self._sides = sides
         self._match = match
-        self._tasksets = tasksets or {}
-        """Of the sides that span several tasksets."""
-        self._categories = bytearray(_classes(old, new, match))
+        self._labels = labels
+        self._tasksets = tasksets
+        self._codes = bytearray(_category_codes(sides, match))
 
     def __len__(self) -> int:
-        return len(self._categories)
+        return len(self._codes)
 
     @overload
-    def __getitem__(self, at: int) -> TaskComparison: ...
+    def __getitem__(self, position: int) -> TaskComparison: ...
     @overload
-    def __getitem__(self, at: slice) -> list[TaskComparison]: ...
-    def __getitem__(self, at: int | slice) -> TaskComparison | list[TaskComparison]:
-        if isinstance(at, slice):
-            return [self._task(position) for position in range(len(self))[at]]
-        return self._task(range(len(self))[at])
+    def __getitem__(self, position: slice) -> list[TaskComparison]: ...
+    def __getitem__(self, position: int | slice) -> TaskComparison | list[TaskComparison]:
+        if isinstance(position, slice):
+            return [self._task(each) for each in range(len(self))[position]]
+        return self._task(range(len(self))[position])
 
     def __iter__(self) -> Iterator[TaskComparison]:
         return map(self._task, range(len(self)))
 
-    def _task(self, at: int) -> TaskComparison:
-        old, new = self.side_of(at, "old"), self.side_of(at, "new")
-        category = _CATEGORIES[self._categories[at]]
+    def _task(self, position: int) -> TaskComparison:
+        old, new = self.side_of(position, "old"), self.side_of(position, "new")
+        category = _CATEGORY_OF_CODE[self._codes[position]]
         winner: SideName | None = None
         if category in FLIPS and old is not None and new is not None:
             winner = "old" if (old.counted_reward or 0.0) > (new.counted_reward or 0.0) else "new"
-        return TaskComparison(self._match.labels[at], category, winner, old, new)
+        return TaskComparison(self._labels[position], category, winner, old, new)
 
     def positions(self, *categories: Category) -> list[int]:
         """Where the tasks of these categories stand, in label order."""
-        return self._positions([code for code, category in enumerate(_CATEGORIES) if category in categories])
+        return self._positions([code for code, category in enumerate(_CATEGORY_OF_CODE) if category in categories])
 
     def identical_despite_error(self) -> list[int]:
         """Where the identical tasks stand whose rows report an agent error."""
         return self._positions([_IDENTICAL_WITH_ERROR])
 
     def _positions(self, codes: list[int]) -> list[int]:
-        found = []
+        positions = []
         for code in codes:
-            at = self._categories.find(code)
-            while at >= 0:
-                found.append(at)
-                at = self._categories.find(code, at + 1)
-        return sorted(found)
+            position = self._codes.find(code)
+            while position >= 0:
+                positions.append(position)
+                position = self._codes.find(code, position + 1)
+        return sorted(positions)
 
     def of(self, *categories: Category) -> Iterator[TaskComparison]:
         """The tasks of these categories, in label order."""
         return map(self._task, self.positions(*categories))
 
-    def rows_of(self, at: int, side: SideName) -> list[int]:
+    def rows_of(self, position: int, side: SideName) -> list[int]:
         """The row numbers of a task on one side, in reading order; empty when the side lacks it."""
-        groups, group = self._place(at, side)
-        return [] if group == NOBODY else groups.rows(group)
+        return self._match.rows(position, side)
 
-    def side_of(self, at: int, side: SideName) -> TaskSide | None:
+    def side_of(self, position: int, side: SideName) -> TaskSide | None:
         """What one side says of a task."""
-        rows = self.rows_of(at, side)
-        return reduce_rows(self._sides[0 if side == "old" else 1], rows) if rows else None
+        rows = self._match.rows(position, side)
+        return reduce_rows(self._sides.of(side), rows) if rows else None
 
-    def label(self, at: int) -> str:
+    def label(self, position: int) -> str:
         """The name of a task."""
-        return self._match.labels[at]
+        return self._labels[position]
 
-    def taskset(self, at: int) -> str | None:
-        """The taskset of a task, when a side spans several of them."""
-        for side, (codes, names) in self._tasksets.items():
-            rows = self.rows_of(at, side)
-            if rows and codes[rows[0]] in names:
-                return names[codes[rows[0]]]
+    def taskset(self, position: int) -> str | None:
+        """The taskset of a task, when a side spans several of them; the new side's, where both do."""
+        for side in ("new", "old"):
+            tasksets = self._tasksets.of(side)
+            if tasksets is not None and (rows := self._match.rows(position, side)):
+                name = tasksets.names.get(tasksets.codes[rows[0]])
+                if name is not None:
+                    return name
         return None
 
-    def _place(self, at: int, side: SideName) -> tuple[Groups, int]:
-        found = self._match
-        return (found.old_groups, found.old[at]) if side == "old" else (found.new_groups, found.new[at])
-
-    def is_new(self, side: Side) -> bool:
-        """Whether `side` is the new one of the two."""
-        return side is self._sides[1]
-
-    def counted_rewards(self, at: int, side: SideName) -> list[float]:
+    def counted_rewards(self, position: int, side: SideName) -> list[float]:
         """The rewards of a task's rows that count on one side, in reading order."""
-        of = self._sides[0 if side == "old" else 1]
-        return [of.rewards[row] for row in self.rows_of(at, side) if of.signals_of(row).masked is None]
+        own = self._sides.of(side)
+        return [own.rewards[row] for row in self._match.rows(position, side) if own.signals_of(row).masked is None]
 
     def paired(self, positions: Sequence[int] | None = None) -> Pairs:
         """The mean rewards of the tasks that both sides scored, or of those at the positions given."""
-        found = self._match
         if positions is None:
             # Identical and flipped ones: what is neither masked nor missing.
-            scored = bytes(code not in (_MASKED, _MISSING) for code in range(len(_CATEGORIES)))
-            positions = array("q", (at for at, code in enumerate(self._categories) if scored[code]))
-        several = found.old_groups.has_several_rows, found.new_groups.has_several_rows
-        single = (found.old_groups.all_single and found.new_groups.all_single) or not any(
-            several[0](found.old[at]) or several[1](found.new[at]) for at in positions
-        )
-        return Pairs(
-            positions,
-            self._means(found.old_groups, found.old, self._sides[0], positions, single=single),
-            self._means(found.new_groups, found.new, self._sides[1], positions, single=single),
-            single,
-        )
+            scored = bytes(code not in (_MASKED, _MISSING) for code in range(len(_CATEGORY_OF_CODE)))
+            positions = array("q", (position for position, code in enumerate(self._codes) if scored[code]))
+        single = self._match.all_single or all(map(self._match.is_single, positions))
+        means = Both(self._means("old", positions, single=single), self._means("new", positions, single=single))
+        return Pairs(positions, means, single)
 
-    def _means(
-        self, groups: Groups, places: array[int], side: Side, positions: Sequence[int], *, single: bool
-    ) -> array[float]:
-        rewards, first = side.rewards, groups.first
+    def _means(self, side: SideName, positions: Sequence[int], *, single: bool) -> array[float]:
+        rewards = self._sides.of(side).rewards
+        groups, places = self._match.groups.of(side), self._match.places.of(side)
         if single:
-            return array("d", [rewards[first[places[at]] - 1] for at in positions])
+            return array("d", [rewards[groups.first[places[position]] - 1] for position in positions])
         # A task that both sides scored has no masked row.
         return array("d", (mean([rewards[row] for row in groups.rows(places[at])]) or 0.0 for at in positions))
 
-    def losing_row(self, at: int) -> tuple[SideName, int]:
+    def losing_row(self, position: int) -> tuple[SideName, int]:
         """The losing side of a flip and the row there with the lowest reward, the first on ties."""
-        winner = self._task(at).winner
+        winner = self._task(position).winner
         loser: SideName = "new" if winner == "old" else "old"
-        side = self._sides[0 if loser == "old" else 1]
-        return loser, min(self.rows_of(at, loser), key=side.rewards.__getitem__)
+        rewards = self._sides.of(loser).rewards
+        return loser, min(self._match.rows(position, loser), key=rewards.__getitem__)
 
     def counts(self) -> dict[str, int]:
         """How many tasks there are of each kind, under the names of the JSON summary."""
         counts = dict.fromkeys(COUNT_NAMES, 0)
         counts["tasks"] = len(self)
-        for code, category in enumerate(_CATEGORIES):
-            counts[category] += self._categories.count(code)
+        for code, category in enumerate(_CATEGORY_OF_CODE):
+            counts[category] += self._codes.count(code)
         for task in self.of("flipped"):
             counts[f"flipped_{task.winner}_win"] += 1
         for task in self.of("masked"):
             counts["masked_old"] += task.old is not None and task.old.masked is not None
             counts["masked_new"] += task.new is not None and task.new.masked is not None
-        for at in self.positions("missing"):
-            only = "old" if self._match.new[at] == NOBODY else "new"
+        for position in self.positions("missing"):
+            only = "old" if self._match.places.new[position] == NOBODY else "new"
             counts[f"missing_{only}_only"] += 1
         return counts
 
 
-def _classes(old: Side, new: Side, match: Match) -> Iterator[int]:
-    old_rewards, new_rewards = old.rewards, new.rewards
-    old_signals, new_signals = old.signals, new.signals
-    old_groups, new_groups = match.old_groups, match.new_groups
-    all_single = old_groups.all_single and new_groups.all_single
-    for at, (old_group, new_group) in enumerate(zip(match.old, match.new, strict=True)):
+def _category_codes(sides: Both[Side], match: Match) -> Iterator[int]:
+    old_rewards, new_rewards = sides.old.rewards, sides.new.rewards
+    old_signals, new_signals = sides.old.signals, sides.new.signals
+    old_groups, new_groups = match.groups
+    all_single = match.all_single
+    for position, (old_group, new_group) in enumerate(zip(*match.places, strict=True)):
         if old_group == NOBODY or new_group == NOBODY:
-            yield _MASKED if match.is_anonymous(at) else _MISSING
+            yield _MASKED if match.is_anonymous(position) else _MISSING
             continue
-        if all_single or not (old_groups.has_several_rows(old_group) or new_groups.has_several_rows(new_group)):
+        if all_single or match.is_single(position):
             old_row, new_row = old_groups.first[old_group] - 1, new_groups.first[new_group] - 1
             if not old_signals[old_row] and not new_signals[new_row]:
                 # The usual task, one row a side that just counts: worked out without an object.
                 yield (_IDENTICAL if abs(old_rewards[old_row] - new_rewards[new_row]) <= REWARD_TOLERANCE else _FLIPPED)
                 continue
-        yield _class_of(reduce_rows(old, old_groups.rows(old_group)), reduce_rows(new, new_groups.rows(new_group)))
+        yield _category_of(
+            reduce_rows(sides.old, old_groups.rows(old_group)), reduce_rows(sides.new, new_groups.rows(new_group))
+        )
 
 
-def _class_of(old: TaskSide, new: TaskSide) -> int:
+def _category_of(old: TaskSide, new: TaskSide) -> int:
     if old.masked is not None or new.masked is not None:
         return _MASKED
     assert old.counted_reward is not None

@@ -51,13 +51,12 @@ def judge(
 
 def _not_comparable(joined: Joined, warnings: dict[WarningCode, CheckWarning]) -> str | None:
     if "nothing_joined" in warnings:
-        return (
-            f"no task of the old side ({field_name(joined.old.key)}) is on the new side ({field_name(joined.new.key)})"
-        )
+        old, new = joined.keys.map(field_name)
+        return f"no task of the old side ({old}) is on the new side ({new})"
     if "key_collapses_tasks" in warnings:
         return warnings["key_collapses_tasks"].sentence.first_clause
     differing = warnings["prompts_differ"].count if "prompts_differ" in warnings else 0
-    if joined.old.key == joined.new.key == TASK_INDEX and 2 * differing > joined.match.joined:
+    if joined.keys == (TASK_INDEX, TASK_INDEX) and 2 * differing > joined.match.joined:
         tasks = f"{counted(joined.match.joined, 'task')} joined by their position ({field_name(TASK_INDEX)})"
         return f"{differing:,} of {tasks} have another prompt on the new side"
     return None

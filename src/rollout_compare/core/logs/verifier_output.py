@@ -79,8 +79,8 @@ class VerifierOutputs:
         """The verifier outputs of a comparison; what can be read only once more as a whole is read now."""
         tasks = comparison.tasks
         finders: dict[SideName, _Finder] = {
-            "old": _Finder(comparison.old, comparison.new, "old", search),
-            "new": _Finder(comparison.new, comparison.old, "new", search),
+            name: _Finder(side, comparison.sides.of("new" if name == "old" else "old"), name, search)
+            for name, side in comparison.sides.named()
         }
         losers = [tasks.losing_row(at) for at in tasks.positions(*FLIPS)]
         for name, finder in finders.items():
@@ -126,14 +126,14 @@ class _Finder:
 
     def prepare(self, rows: list[int]) -> None:
         """Read now what can be read only by streaming an input once more; the rest is read when it is asked for."""
-        by_origin: dict[str, tuple[InputFile, list[int]]] = {}
+        packed: dict[str, tuple[InputFile, list[int]]] = {}
         for row in sorted(rows):
-            origin = self._origin(row)
-            if origin.packing != "plain" and not origin.is_pipe:
-                by_origin.setdefault(origin.path, (origin, []))[1].append(row)
+            file = self._file(row)
+            if file.packing != "plain" and not file.is_pipe:
+                packed.setdefault(file.path, (file, []))[1].append(row)
         room = _KEPT_TAILS
-        for origin, wanted in by_origin.values():
-            texts = read_rows(origin, [self._span(row) for row in wanted])
+        for file, wanted in packed.values():
+            texts = read_rows(file, [self._span(row) for row in wanted])
             for row in wanted:
                 tail = max(self.search.tail, self.search.longest) if room > 0 else self.search.tail
                 self._kept[row] = self._from_rows(row, texts, tail)
@@ -143,21 +143,19 @@ class _Finder:
         """The verifier output of a row of this side, with at most `tail` lines of it."""
         kept = self._kept.get(row)
         if kept is None:
-            return self._from_rows(row, read_rows(self._origin(row), [self._span(row)]), tail)
+            return self._from_rows(row, read_rows(self._file(row), [self._span(row)]), tail)
         if kept.lines is None or len(kept.lines) <= tail:
             return kept
         return replace(kept, lines=kept.lines[len(kept.lines) - tail :])
 
-    def _origin(self, row: int) -> InputFile:
-        shard = self.side.shard_of(row)
-        sidecar = shard.sidecar_origin
-        return sidecar if row >= shard.main_stop and sidecar is not None else shard.origin
+    def _file(self, row: int) -> InputFile:
+        return self.side.shard_of(row).file_of(row)
 
     def _span(self, row: int) -> tuple[int, int]:
         return self.side.offsets[row], self.side.lengths[row]
 
     def _from_rows(self, row: int, texts: Iterator[bytes], tail: int) -> VerifierOutput:
-        if self._origin(row).is_pipe:
+        if self._file(row).is_pipe:
             return self._of_piped(row, tail)
         try:
             whole = fields_of(next(texts), {name.partition(".")[0] for name in (_LOGS_DIR, *self._fields)})
@@ -227,7 +225,7 @@ class _Finder:
         search = self.search
         shard = self.side.shard_of(row)
         # What a pipe's name says of folders is no place where its rows came from.
-        own = [] if shard.origin.is_pipe else [os.path.dirname(shard.files.rollouts) or "."]
+        own = [] if shard.file.is_pipe else [os.path.dirname(shard.files.rollouts) or "."]
         of_side = search.old_roots if self.name == "old" else search.new_roots
         last = [] if search.working_directory is None else [search.working_directory]
         roots = [*own, *of_side, *search.roots, *last]
@@ -235,7 +233,7 @@ class _Finder:
 
 
 def _directories(side: Side) -> frozenset[str]:
-    files = [shard.files.rollouts for shard in side.shards if not shard.origin.is_pipe]
+    files = [shard.files.rollouts for shard in side.shards if not shard.file.is_pipe]
     return frozenset(os.path.realpath(os.path.dirname(file) or ".") for file in files)
 
 

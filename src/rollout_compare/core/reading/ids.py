@@ -30,8 +30,7 @@ class TaskId(msgspec.Struct, gc=False):
     def __post_init__(self) -> None:
         if self.task_id is None and self.id is None:
             # The whole object is the id then, which only the standard library's decoder keeps.
-            message = "an object that names no task"
-            raise ValueError(message)
+            raise ValueError("an object that names no task")
 
 
 LARGE = 1 << 60
@@ -144,6 +143,11 @@ class IdColumn:
         self.ids.extend(_zeros(rows - len(self.ids)))
         if self.tasksets is not None:
             self._pad(rows)
+
+    def renamed(self, table: array[int]) -> IdColumn:
+        """The same with each code looked up in `table`."""
+        tasksets = None if self.tasksets is None else array("I", map(table.__getitem__, self.tasksets))
+        return IdColumn(array("I", map(table.__getitem__, self.ids)), tasksets)
 
     def _pad(self, rows: int) -> None:
         if self.tasksets is None:

@@ -62,8 +62,7 @@ def fields_of(line: Line, names: Iterable[str]) -> dict[str, Any]:
     except (msgspec.MsgspecError, RecursionError):
         whole = loads(line)
     if not isinstance(whole, dict):
-        message = "not a JSON object"
-        raise ValueError(message)
+        raise ValueError("not a JSON object")
     return whole
 
 

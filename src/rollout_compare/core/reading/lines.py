@@ -61,11 +61,11 @@ class LineFile:
         self.path = path
         self._progress = progress
         self._pipe_bytes = 0
-        self._disk, self.origin = _open(path)
-        if self.origin.packing != "plain" and not self.origin.is_pipe and not self.origin.size:
+        self._disk, self.input = _open(path)
+        if self.input.packing != "plain" and not self.input.is_pipe and not self.input.size:
             self._disk.close()
-            raise CompareInputError(path, f"the {self.origin.packing} data ends early (an empty file)")
-        self._source = _unpacked(self._disk, self.origin.packing)
+            raise CompareInputError(path, f"the {self.input.packing} data ends early (an empty file)")
+        self._source = _unpacked(self._disk, self.input.packing)
 
     def __enter__(self) -> LineFile:
         return self
@@ -77,7 +77,7 @@ class LineFile:
     @property
     def bytes_read(self) -> int:
         """Size of the file as it lies on disk, packed or not; of a pipe, the bytes that came out of it unpacked."""
-        return self.origin.size if not self.origin.is_pipe else self._pipe_bytes
+        return self.input.size if not self.input.is_pipe else self._pipe_bytes
 
     def blocks(self) -> Iterator[Block]:
         """All lines in order, in blocks of about BLOCK bytes, or of one longer line and what was read with it."""
@@ -119,11 +119,11 @@ class LineFile:
             raise CompareInputError(self.path, str(fault)) from None
         except OSError as fault:
             raise CompareInputError(self.path, f"cannot be read: {fault.strerror or fault}") from None
-        if self.origin.is_pipe:
+        if self.input.is_pipe:
             self._pipe_bytes += got
         if self._progress is not None:
-            at = self._pipe_bytes if self.origin.is_pipe else self._disk.tell()
-            self._progress(self.path, at, self.origin.size)
+            at = self._pipe_bytes if self.input.is_pipe else self._disk.tell()
+            self._progress(self.path, at, self.input.size)
         return got
 
 
@@ -195,25 +195,23 @@ class InputChangedError(Exception):
     """A file is no longer the one whose rows were compared."""
 
 
-def read_rows(origin: InputFile, spans: list[tuple[int, int]]) -> Iterator[bytes]:
+def read_rows(file: InputFile, spans: list[tuple[int, int]]) -> Iterator[bytes]:
     """The rows at `spans` (byte offset, length; offsets rising) of an input read before, one after another.
 
     A packed input is streamed once more. Raises InputChangedError when the file has changed, and
     CompareInputError when it can no longer be read.
     """
-    if origin.is_pipe:
-        message = "the input is a pipe, which can be read only once"
-        raise InputChangedError(message)
-    disk, now = _open(origin.path)
+    if file.is_pipe:
+        raise InputChangedError("the input is a pipe, which can be read only once")
+    disk, now = _open(file.path)
     with disk:
-        if now != origin:
-            message = "the input changed while it was compared"
-            raise InputChangedError(message)
-        if origin.packing == "plain":
+        if now != file:
+            raise InputChangedError("the input changed while it was compared")
+        if file.packing == "plain":
             for offset, length in spans:
                 yield _without_mark(os.pread(disk.fileno(), length, offset), offset)
             return
-        source = _unpacked(disk, origin.packing)
+        source = _unpacked(disk, file.packing)
         at = 0
         try:
             for offset, length in spans:
@@ -233,5 +231,4 @@ def _without_mark(row: bytes, offset: int) -> bytes:
 
 
 def _ended() -> int:
-    message = "the input changed while it was compared"
-    raise InputChangedError(message)
+    raise InputChangedError("the input changed while it was compared")

@@ -35,9 +35,7 @@ class UnpackedFile(io.RawIOBase):
         except EOFError:
             got = -1
         except (gzip.BadGzipFile, zlib.error, zstd.ZstdError) as fault:
-            message = f"broken {self._packing} data: {fault}"
-            raise BrokenPackingError(message) from None
+            raise BrokenPackingError(f"broken {self._packing} data: {fault}") from None
         if got < 0:
-            message = f"the {self._packing} data ends early (a file cut short?)"
-            raise BrokenPackingError(message)
+            raise BrokenPackingError(f"the {self._packing} data ends early (a file cut short?)")
         return got

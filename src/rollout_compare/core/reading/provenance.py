@@ -6,10 +6,11 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rollout_compare.core.reading.ids import Names
 from rollout_compare.core.reading.rows import Response, Row
-from rollout_compare.core.reading.side import Side
 from rollout_compare.core.redaction import Redaction, start_of
 from rollout_compare.core.schema import LABEL_LIMIT
 
@@ -19,30 +20,62 @@ _NAMED = 1000
 """How many models or agents of a side are told apart."""
 
 
-def add_provenance(side: Side, rows: Sequence[Row], redact: Redaction) -> None:
-    """Keep what `rows`, just added to the side, say of their provenance; columns exist from the first value on.
+@dataclass(slots=True)
+class Provenance:
+    """Who made the rows of a side and what they took, one entry per row in each column that exists."""
 
-    Names that have to be cut are redacted first; the others are as rows say them.
-    """
-    before = len(side) - len(rows)
-    responses = [row.response for row in rows]
-    # Most blocks of rows have no such field at all: one pass tells, before each field is looked at.
-    tells = bool(side.measures) or any(_tells(responses))
-    if tells:
-        _count(side.models, _names([response and response.model for response in responses], redact))
-        usages = [response and response.usage for response in responses]
-        _measure(side, "output_tokens", before, [usage and usage.output_tokens for usage in usages])
-        _measure(side, "input_tokens", before, [usage and usage.input_tokens for usage in usages])
-    agents = _names([row.agent_ref and row.agent_ref.name for row in rows], redact)
-    if side.agents is not None or agents.count(None) != len(agents):
-        if side.agents is None:
-            side.agents = array("I", bytes(4 * before))
-        side.agents.extend(side.names.codes(agents))
-        _count(side.agents_seen, agents)
-    run_times = [row.agent_run_time for row in rows]
-    ends = [response and response.completed_at for response in responses]
-    if "seconds" in side.measures or run_times.count(None) + ends.count(None) != 2 * len(rows):
-        _measure(side, "seconds", before, list(map(_seconds, rows)))
+    models: Counter[str] = field(default_factory=Counter)
+    """How many rows name each model (`response.model`)."""
+    agents_seen: Counter[str] = field(default_factory=Counter)
+    """How many rows name each agent (`agent_ref.name`)."""
+    agents: array[int] | None = None
+    """The code of each row's agent; None when no row names one."""
+    measures: dict[str, array[float]] = field(default_factory=dict)
+    """Tokens and seconds of each row, NaN where it has none; only what some row has."""
+
+    def append(self, rows: Sequence[Row], before: int, names: Names, redact: Redaction) -> None:
+        """Keep what `rows` say; `before` is the number of rows so far. A column exists from its first value on.
+
+        Names that have to be cut are redacted first; the others are as rows say them.
+        """
+        responses = [row.response for row in rows]
+        # Most blocks of rows have no such field at all: one pass tells, before each field is looked at.
+        if self.measures or any(_tells(responses)):
+            _count(self.models, _names([response and response.model for response in responses], redact))
+            usages = [response and response.usage for response in responses]
+            self._measure("output_tokens", before, [usage and usage.output_tokens for usage in usages])
+            self._measure("input_tokens", before, [usage and usage.input_tokens for usage in usages])
+        agents = _names([row.agent_ref and row.agent_ref.name for row in rows], redact)
+        if self.agents is not None or agents.count(None) != len(agents):
+            if self.agents is None:
+                self.agents = array("I", bytes(4 * before))
+            self.agents.extend(names.codes(agents))
+            _count(self.agents_seen, agents)
+        run_times = [row.agent_run_time for row in rows]
+        ends = [response and response.completed_at for response in responses]
+        if "seconds" in self.measures or run_times.count(None) + ends.count(None) != 2 * len(rows):
+            self._measure("seconds", before, list(map(_seconds, rows)))
+
+    def _measure(self, name: str, before: int, values: list[Any]) -> None:
+        if name not in self.measures:
+            if values.count(None) == len(values):
+                return
+            self.measures[name] = array("d", [_NAN]) * before
+        if not set(map(type, values)) <= {float, int, type(None)}:
+            values = list(map(_number, values))
+        try:
+            column = array("d", [_NAN if value is None else value for value in values])
+        except OverflowError:
+            column = array("d", [_INFINITE])
+        if _INFINITE in column or -_INFINITE in column:
+            # What is not finite says nothing.
+            column = array("d", [_NAN if number is None else number for number in map(_number, values)])
+        self.measures[name].extend(column)
+
+    def renamed(self, table: array[int]) -> Provenance:
+        """The same with each agent's code looked up in `table`."""
+        agents = None if self.agents is None else array("I", map(table.__getitem__, self.agents))
+        return replace(self, agents=agents)
 
 
 def _tells(responses: Sequence[Response | None]) -> list[bool]:
@@ -85,20 +118,3 @@ def _names(values: list[Any], redact: Redaction) -> list[str | None]:
 def _count(counter: Counter[str], names: Sequence[str | None]) -> None:
     if names.count(None) != len(names) and len(counter) < _NAMED:
         counter.update(name for name in names if name is not None)
-
-
-def _measure(side: Side, name: str, before: int, values: list[Any]) -> None:
-    if name not in side.measures:
-        if values.count(None) == len(values):
-            return
-        side.measures[name] = array("d", [_NAN]) * before
-    if not set(map(type, values)) <= {float, int, type(None)}:
-        values = list(map(_number, values))
-    try:
-        column = array("d", [_NAN if value is None else value for value in values])
-    except OverflowError:
-        column = array("d", [_INFINITE])
-    if _INFINITE in column or -_INFINITE in column:
-        # What is not finite says nothing.
-        column = array("d", [_NAN if number is None else number for number in map(_number, values)])
-    side.measures[name].extend(column)

@@ -6,6 +6,7 @@ refused, and whatever is not valid ends in a CompareInputError that says why.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
@@ -15,9 +16,10 @@ import msgspec
 
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.reading.faults import explain
+from rollout_compare.core.reading.ids import id_of
 from rollout_compare.core.reading.json_line import field_of, is_blank, loads
 from rollout_compare.core.reading.lines import BOM, Block, Line, LineFile
-from rollout_compare.core.reading.rows import Row, kind_of, row_from
+from rollout_compare.core.reading.rows import Row, id_values, kind_of, row_from
 
 
 @dataclass(slots=True)
@@ -106,6 +108,30 @@ class RowReader:
                     read.keys.append(key)
             offset += len(line) + 1
         return read
+
+
+@contextlib.contextmanager
+def checked_for_depth(block: RowBlock, path: str) -> Iterator[None]:
+    """Make ids that are nested too deeply to have a text unreadable input, with the line where that is certain."""
+    try:
+        yield
+    except RecursionError:
+        number = (
+            block.numbers[0]
+            if len(block.rows) == 1
+            else next((number for number, row in zip(block.numbers, block.rows, strict=True) if _is_deep(row)), None)
+        )
+        raise CompareInputError(path, "JSON nested too deeply", line=number) from None
+
+
+def _is_deep(row: Row) -> bool:
+    try:
+        for value in (row.run_id, row.task_index, row.rollout_index, *(values[0] for _, values in id_values([row]))):
+            id_of(value)
+            str(value)
+    except RecursionError:
+        return True
+    return False
 
 
 def _refuse(_: Line) -> Any:

@@ -121,8 +121,7 @@ def _reward(value: Any) -> float | None:
     if value is None or isinstance(value, float):
         return value
     if isinstance(value, bool) or not isinstance(value, int):
-        message = f"reward is {kind_of(value)}, not a number"
-        raise TypeError(message)
+        raise TypeError(f"reward is {kind_of(value)}, not a number")
     try:
         return float(value)
     except OverflowError:

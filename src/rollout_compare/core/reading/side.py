@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from rollout_compare.core.reading.ids import ABSENT, IdColumn, Names, text_of
+from rollout_compare.core.reading.ids import ABSENT, IdColumn, Names, id_of, text_of
 from rollout_compare.core.reading.inputs import ShardFiles
 from rollout_compare.core.reading.lines import InputFile
-from rollout_compare.core.reading.sidecar import SidecarTally
-from rollout_compare.core.reading.signals import SILENT, Signals
-from rollout_compare.core.schema import ID_FIELDS, PROMPT, TASK_INDEX
+from rollout_compare.core.reading.provenance import Provenance
+from rollout_compare.core.reading.row_reader import RowBlock
+from rollout_compare.core.reading.rows import Row, id_values
+from rollout_compare.core.reading.signals import Signals, SignalTable
+from rollout_compare.core.redaction import KEEP, Redaction
+from rollout_compare.core.schema import ID_FIELDS, PROMPT, TASK_INDEX, TASK_KEY_CANDIDATES
 
 NO_INDEX = -1
+_LARGEST_INDEX = 1 << 62
 _DIGESTED = 1000
 """How many values enter the digest at once."""
 KeyCode = tuple[int, int]
@@ -25,18 +28,38 @@ KeyCode = tuple[int, int]
 
 
 @dataclass(slots=True)
+class SidecarTally:
+    """What became of the records of a shard's failures sidecar."""
+
+    records: int = 0
+    standing: int = 0
+    superseded: int = 0
+    """Records of a rollout that a later record or a row of the main file speaks for."""
+    set_aside: int = 0
+    """Records that tell of no failure: evidence without a rollout, omitted and never started ones."""
+    scored: int = 0
+    """Those of the superseded whose rollout has a row in the main file."""
+    of_another_run: int = 0
+    """Records whose `_ng_run_id` no row has."""
+
+
+@dataclass(slots=True)
 class Shard:
     """One rollouts file of a side: rows `start` to `main_stop` are its own, up to `stop` its sidecar's."""
 
     files: ShardFiles
-    origin: InputFile
-    sidecar_origin: InputFile | None
+    file: InputFile
+    sidecar_file: InputFile | None
     start: int
     main_stop: int
     stop: int
     indexed: dict[int, dict[str, set[KeyCode]]] = field(default_factory=dict)
     """What the materialized inputs say of the task indices that sidecar records carry."""
     tally: SidecarTally = field(default_factory=SidecarTally)
+
+    def file_of(self, row: int) -> InputFile:
+        """The file that a row of the shard is in."""
+        return self.sidecar_file if row >= self.main_stop and self.sidecar_file is not None else self.file
 
 
 class Zeroed(NamedTuple):
@@ -64,8 +87,8 @@ class Side:
     rewards: array[float] = field(default_factory=lambda: array("d"))
     """NaN where a row has no finite reward."""
     signals: array[int] = field(default_factory=lambda: array("I"))
-    """Index into `signal_table`."""
-    signal_table: list[Signals] = field(default_factory=lambda: [SILENT])
+    """What each row says, as a code of `signal_table`."""
+    signal_table: SignalTable = field(default_factory=SignalTable)
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     lengths: array[int] = field(default_factory=lambda: array("I"))
     task_index: array[int] = field(default_factory=lambda: array("q"))
@@ -74,14 +97,7 @@ class Side:
     prompts: array[int] = field(default_factory=lambda: array("Q"))
     columns: dict[str, IdColumn] = field(default_factory=dict)
     """The id fields that at least one row carries."""
-    models: Counter[str] = field(default_factory=Counter)
-    """How many rows name each model (`response.model`)."""
-    agents_seen: Counter[str] = field(default_factory=Counter)
-    """How many rows name each agent (`agent_ref.name`)."""
-    agents: array[int] | None = None
-    """The code of each row's agent; None when no row names one."""
-    measures: dict[str, array[float]] = field(default_factory=dict)
-    """Tokens and seconds of each row, NaN where it has none; only what some row has."""
+    provenance: Provenance = field(default_factory=Provenance)
     logs_dirs: dict[int, str] = field(default_factory=dict)
     """`verifier_logs_dir` of the rows that came through a pipe."""
     count_as_zero: frozenset[str] = frozenset()
@@ -92,25 +108,84 @@ class Side:
     def __len__(self) -> int:
         return len(self.rewards)
 
+    def append(
+        self,
+        block: RowBlock,
+        rewards: Iterable[float],
+        said: Iterable[int],
+        prompts: Iterable[int],
+        redact: Redaction = KEEP,
+    ) -> None:
+        """Add rows, or standing records, at the end.
+
+        Of each: its reward (NaN for none), the code of what it says, the fingerprint of its prompt.
+        """
+        before = len(self)
+        self.rewards.extend(rewards)
+        self.signals.extend(said)
+        self.prompts.extend(prompts)
+        self.offsets.extend(block.offsets)
+        self.lengths.extend(block.lengths)
+        self.task_index.extend(self._indices([row.task_index for row in block.rows]))
+        self.rollout_index.extend(self._indices([row.rollout_index for row in block.rows]))
+        self._append_ids(block.rows, block.keys, before)
+        self.provenance.append(block.rows, before, self.names, redact)
+
+    def _append_ids(self, rows: Sequence[Row], keys: list[Any], before: int) -> None:
+        carried = dict(id_values(rows))
+        if self.extra_key is not None and not (self.extra_key == PROMPT and self._is_fingerprint(keys, before)):
+            carried[self.extra_key] = keys
+        for name, values in carried.items():
+            column = self.columns.setdefault(name, IdColumn())
+            column.pad(before)
+            column.extend(values, self.names)
+        for column in self.columns.values():
+            column.pad(len(self))
+
+    def _is_fingerprint(self, keys: list[Any], before: int) -> bool:
+        """Whether the key `prompt` is the fingerprint, as it is unless the first row has a field of that name."""
+        return PROMPT not in self.columns if before else keys[0] is None
+
+    @property
+    def extra_key(self) -> str | None:
+        """The explicit key, when it is not a field that is read anyway."""
+        return self.key if self.key not in (*ID_FIELDS, TASK_INDEX) else None
+
+    def _indices(self, values: list[Any]) -> array[int]:
+        if set(map(type, values)) == {int} and min(values) >= 0 and max(values) < _LARGEST_INDEX:
+            return array("q", values)
+        return array("q", map(self.index_of, values))
+
+    def index_of(self, value: Any) -> int:
+        """An index as it is kept: see `task_index`."""
+        if value is None:
+            return NO_INDEX
+        if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_INDEX:
+            value = int(value)
+        if type(value) is int and 0 <= value < _LARGEST_INDEX:
+            return value
+        _, name = id_of(value)
+        return -2 - self.names[name]
+
     @property
     def masked_rows(self) -> int:
         """How many rows do not count."""
-        masked = self.masked_codes()
+        masked = self.signal_table.masked_codes()
         return sum(map(masked.__contains__, self.signals)) if masked else 0
-
-    def masked_codes(self) -> set[int]:
-        """The entries of `signals` that mean a masked row."""
-        return {code for code, signals in enumerate(self.signal_table) if signals.masked is not None}
 
     def without_zeroed(self, rows: Collection[int]) -> Side:
         """The same side with these records masked, as they are by themselves."""
-        rewards, signals, table = array("d", self.rewards), array("I", self.signals), list(self.signal_table)
+        side = replace(
+            self,
+            rewards=array("d", self.rewards),
+            signals=array("I", self.signals),
+            signal_table=self.signal_table.copy(),
+            zeroed={row: record for row, record in self.zeroed.items() if row not in rows},
+        )
         for row in rows:
-            rewards[row] = self.zeroed[row].reward
-            signals[row] = len(table)
-            table.append(self.zeroed[row].said)
-        zeroed = {row: record for row, record in self.zeroed.items() if row not in rows}
-        return replace(self, rewards=rewards, signals=signals, signal_table=table, zeroed=zeroed)
+            side.rewards[row] = self.zeroed[row].reward
+            side.signals[row] = side.signal_table.code_of(self.zeroed[row].said)
+        return side
 
     def signals_of(self, row: int) -> Signals:
         """The signals of a row."""
@@ -144,6 +219,28 @@ class Side:
         absent.pad(len(self))
         return absent
 
+    def rows_carry(self, key: str) -> bool:
+        """Whether every row of the rollouts files carries a key."""
+        ids = self.key_column(key).ids
+        return not any(ABSENT in ids[rows.start : rows.stop] for rows in self.main_ranges())
+
+    def voting_records(self) -> list[int]:
+        """The failures sidecar records that have a vote in which key the side has: those with some candidate."""
+        columns = [self.columns[name] for name in TASK_KEY_CANDIDATES if name in self.columns]
+        return [row for row in self.sidecar_rows() if any(column.ids[row] != ABSENT for column in columns)]
+
+    def has_voters(self) -> bool:
+        """Whether any row or record has a vote."""
+        return any(self.main_ranges()) or bool(self.voting_records())
+
+    def voters_carry(self, key: str) -> bool:
+        """Whether every voting row carries a key; where there is no row, whether each record with some id does."""
+        if any(self.main_ranges()):
+            return self.rows_carry(key)
+        ids = self.key_column(key).ids
+        voters = [row for row in range(len(self)) if any(column.ids[row] for column in self.columns.values())]
+        return all(ids[row] for row in voters)
+
     def _index_name(self, index: int) -> int:
         if index == NO_INDEX:
             return ABSENT
@@ -151,6 +248,33 @@ class Side:
 
     def _prompt_name(self, prompt: int) -> int:
         return self.names[f"{prompt:016x}"] if prompt else ABSENT
+
+    def renamed(self, names: Names) -> Side:
+        """The same side with its ids in the names of another one."""
+        if names is self.names:
+            return self
+        table = array("I", [names[value] for value in self.names])
+
+        def index(code: int) -> int:
+            return code if code >= NO_INDEX else -2 - table[-2 - code]
+
+        def indexed(said: dict[str, set[KeyCode]]) -> dict[str, set[KeyCode]]:
+            return {
+                name: {(table[taskset], table[task_id]) for taskset, task_id in pairs} for name, pairs in said.items()
+            }
+
+        return replace(
+            self,
+            names=names,
+            task_index=array("q", map(index, self.task_index)),
+            rollout_index=array("q", map(index, self.rollout_index)),
+            columns={name: column.renamed(table) for name, column in self.columns.items()},
+            provenance=self.provenance.renamed(table),
+            shards=[
+                replace(shard, indexed={index(code): indexed(said) for code, said in shard.indexed.items()})
+                for shard in self.shards
+            ],
+        )
 
     def digest(self) -> str:
         """SHA-256 over the kept fields of all rows in reading order: same rows, same digest.
@@ -174,14 +298,10 @@ class Side:
             if column.tasksets is not None:
                 add(f"{name} taskset", map(texts.__getitem__, column.tasksets))
         for name, indices in ((TASK_INDEX, self.task_index), ("_ng_rollout_index", self.rollout_index)):
-            add(name, (str(at) if at >= NO_INDEX else texts[-2 - at] for at in indices))
-        rewards, said = (
-            array("d", self.rewards),
-            {row: self.signals_of(row) for row, code in enumerate(self.signals) if code},
-        )
-        for row, zeroed in self.zeroed.items():
-            rewards[row], said[row] = zeroed.reward, zeroed.said
-        add("signals", (f"{row} {signals.said.hex()}" for row, signals in said.items()))
-        sha.update(rewards.tobytes())
-        sha.update(self.prompts.tobytes())
+            add(name, (str(index) if index >= NO_INDEX else texts[-2 - index] for index in indices))
+        own = self.without_zeroed(self.zeroed)
+        signals = ((row, own.signal_table[code]) for row, code in enumerate(own.signals) if code)
+        add("signals", (f"{row} {said.said.hex()}" for row, said in signals))
+        sha.update(own.rewards.tobytes())
+        sha.update(own.prompts.tobytes())
         return sha.hexdigest()

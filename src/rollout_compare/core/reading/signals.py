@@ -34,6 +34,34 @@ class Signals(NamedTuple):
 SILENT = Signals()
 
 
+class SignalTable:
+    """The distinct signals of a side's rows, each with a code: 0 for a row that just counts, 1 and up."""
+
+    def __init__(self) -> None:
+        self._codes: dict[Signals, int] = {SILENT: 0}
+        self._signals: list[Signals] = [SILENT]
+
+    def __getitem__(self, code: int) -> Signals:
+        return self._signals[code]
+
+    def code_of(self, said: Signals) -> int:
+        """The code of some signals; new ones get the next code."""
+        code = self._codes.setdefault(said, len(self._codes))
+        if code == len(self._signals):
+            self._signals.append(said)
+        return code
+
+    def masked_codes(self) -> set[int]:
+        """The codes that mean a masked row."""
+        return {code for code, said in enumerate(self._signals) if said.masked is not None}
+
+    def copy(self) -> SignalTable:
+        """A table with the same codes that may go on by itself."""
+        other = SignalTable()
+        other._codes, other._signals = dict(self._codes), list(self._signals)
+        return other
+
+
 def signals_of(row: Row, redact: Redaction = KEEP) -> Signals:
     """The signals of a row of a rollouts file."""
     raw = _signals_of(row, KEEP)
