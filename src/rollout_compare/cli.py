@@ -103,6 +103,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--old-key", metavar="FIELD", type=_key, help="the same for the old side only")
     add("--new-key", metavar="FIELD", type=_key, help="the same for the new side only")
+    add("--reward", metavar="FIELD", type=_key, help="dotted field that holds the reward (default: reward)")
+    for option, words in (
+        ("--where", "compare only rows with this value in a dotted field (repeatable; all must hold)"),
+        ("--old-where", "the same for the old side only"),
+        ("--new-where", "the same for the new side only"),
+    ):
+        add(option, metavar="FIELD=VALUE", type=_condition, action="append", default=[], help=words)
     add("--margin", metavar="M", type=_margin, help="largest difference of mean rewards that does not matter")
     add(
         "--tail",
@@ -155,6 +162,14 @@ def _key(text: str) -> str:
         message = f"{text!r} is no dotted field name"
         raise argparse.ArgumentTypeError(message)
     return text
+
+
+def _condition(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not is_field_name(name):
+        message = f"must be FIELD=VALUE with a dotted field name, not {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    return name, value
 
 
 def _margin(text: str) -> float:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from rollout_compare.core.errors import CompareInputError, UsageError
+from rollout_compare.core.reading.choice import Condition
 from rollout_compare.core.reading.lines import Progress
 from rollout_compare.output import (
     OutputError,
@@ -102,11 +103,17 @@ def _pieces(reports: Reports, form: str, template: Template | None) -> Iterable[
 
 def _request(arguments: argparse.Namespace) -> Request:
     old, new = _inputs(arguments)
+    for root in (*arguments.logs_root, *arguments.old_logs_root, *arguments.new_logs_root):
+        if not os.path.isdir(root):
+            raise UsageError(f"a folder for logs is not there: {root}")
     return Request(
         old,
         new,
         old_key=arguments.old_key or arguments.key,
         new_key=arguments.new_key or arguments.key,
+        reward=arguments.reward,
+        old_where=[Condition(*pair) for pair in (*arguments.where, *arguments.old_where)],
+        new_where=[Condition(*pair) for pair in (*arguments.where, *arguments.new_where)],
         margin=arguments.margin,
         count_as_zero=arguments.count_as_zero,
         tail=arguments.tail,

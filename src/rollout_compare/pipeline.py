@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -9,6 +10,7 @@ from typing import Literal
 from rollout_compare.core.compare import Comparison, compare, describe
 from rollout_compare.core.judging.baseline import Baseline, NoBaseline
 from rollout_compare.core.logs.verifier_output import DEFAULT_TAIL, LONGEST_TAIL, LogSearch, VerifierOutputs
+from rollout_compare.core.reading.choice import Condition
 from rollout_compare.core.reading.ids import Names
 from rollout_compare.core.reading.inputs import find_shards
 from rollout_compare.core.reading.lines import Progress
@@ -33,6 +35,11 @@ class Request:
     new: Sequence[str]
     old_key: str | None = None
     new_key: str | None = None
+    reward: str | None = None
+    """The field that holds the reward, when it is not `reward`."""
+    old_where: Sequence[Condition] = ()
+    """What the rows that are compared have to say."""
+    new_where: Sequence[Condition] = ()
     margin: float | None = None
     count_as_zero: Sequence[str] = ()
     tail: int = DEFAULT_TAIL
@@ -62,11 +69,14 @@ class Request:
             ("--key", [both]),
             ("--old-key", [None if both else self.old_key]),
             ("--new-key", [None if both else self.new_key]),
+            ("--reward", [self.reward]),
+            ("--old-where", map(str, self.old_where)),
+            ("--new-where", map(str, self.new_where)),
             ("--margin", [None if self.margin is None else repr(self.margin)]),
             ("--count-as-zero", self.count_as_zero),
-            ("--logs-root", self.logs_roots),
-            ("--old-logs-root", self.old_logs_roots),
-            ("--new-logs-root", self.new_logs_roots),
+            ("--logs-root", filter(os.path.isdir, self.logs_roots)),
+            ("--old-logs-root", filter(os.path.isdir, self.old_logs_roots)),
+            ("--new-logs-root", filter(os.path.isdir, self.new_logs_roots)),
             ("--verifier-field", self.verifier_fields),
         )
         given = [(name, value) for name, values in named for value in values if value is not None]
@@ -106,9 +116,19 @@ class Reports:
         names = Names()
         old, new = (
             load_side(
-                paths, key=key, count_as_zero=request.count_as_zero, names=names, progress=progress, redact=redact
+                paths,
+                key=key,
+                reward=request.reward,
+                where=where,
+                count_as_zero=request.count_as_zero,
+                names=names,
+                progress=progress,
+                redact=redact,
             )
-            for paths, key in ((request.old, request.old_key), (request.new, request.new_key))
+            for paths, key, where in (
+                (request.old, request.old_key, request.old_where),
+                (request.new, request.new_key, request.new_where),
+            )
         )
         if request.no_baseline is not None:
             comparison = describe(new, request.no_baseline, redact=redact)

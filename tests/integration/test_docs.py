@@ -379,7 +379,7 @@ def test_the_questions_by_jq_are_answered_as_worked_out_by_hand(
     assert [(done.returncode, done.stderr) for done in answers] == [(0, "")] * len(answers)
     worse, verdict, interval, clear, reasons, warnings, gate = (done.stdout for done in answers)
     assert worse == "clear\t1\t0\nless\t1\t0.5\n"
-    assert verdict.startswith("too_little\nToo little to conclude: 5 of 7 tasks")
+    assert verdict.startswith("too_little\nToo little to conclude: 5 paired tasks")
     # Differences -1, -0.5, 1, 0, 0: their mean is -0.1, its standard error 0.33166, and t(0.975, 4) is 2.77645.
     # Rewards are shares, so no difference is below -1.
     assert json.loads(interval) == pytest.approx([5, -0.1, -1, -0.1 + 2.77645 * 0.33166], abs=1e-4)

@@ -186,7 +186,7 @@ def test_what_cannot_be_compared_is_a_caution(markdown: Callable[..., str]) -> N
 
 def test_a_report_without_change_is_short(markdown: Callable[..., str]) -> None:
     rows = [{"task_id": f"t{number}", "reward": number % 2} for number in range(20)]
-    report = markdown(rows, rows)
+    report = markdown(rows, [row | {"made_by": "new"} for row in rows])
     assert Counter(element.tag for element in rendered(report).elements) == Counter(
         {"#comment": 1, "h3": 1, "blockquote": 1, "table": 1, "p": 1}
     )

@@ -141,7 +141,8 @@ def test_fields_that_only_sound_like_a_reward_or_only_are_numbers_are_not_offere
     row = {"task_id": "a", "score_name": "f1", "steps": 12, "Final_Score": 0.5, "passed": True, "grades": [1]}
     path = rollouts.write("side.jsonl", [row])
     sentences = [warning["sentence"] for warning in summary(path, path)["warnings"] if warning["code"] == "no_rewards"]
-    assert [sentence.partition("look like one: ")[2] for sentence in sentences] == ["`Final_Score`, `passed`"] * 2
+    offers = "`--reward Final_Score` would score 1 row; `--reward passed` would score 1 row"
+    assert [sentence.partition("; ")[2] for sentence in sentences] == [offers] * 2
 
 
 def test_the_commonest_pair_of_repeats_is_told(rollouts: Rollouts, summary: Summary) -> None:

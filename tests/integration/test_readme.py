@@ -82,7 +82,7 @@ def test_python_prints_the_verdict_and_the_flips(folder: Path) -> None:
     done = run_in(folder, sys.executable, "-c", code)
     assert (done.returncode, done.stderr) == (0, "")
     verdict, flips = done.stdout.splitlines()
-    assert verdict.startswith("Too little to conclude: 4 of 5 tasks")
+    assert verdict.startswith("Too little to conclude: 4 paired tasks")
     assert flips == "3 ['chess-best-move', 'fix-git', 'headless-terminal']"
 
 
@@ -108,7 +108,7 @@ def test_make_demo_compares_the_examples_of_a_copy_of_the_project(tmp_path: Path
     done = run_in(tmp_path, "/bin/sh", "-c", commands("make demo")[0], VENV=str(BIN.parent))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("$ rollout-compare examples/") == 2
-    assert "Too little to conclude: 4 of 5 tasks" in done.stdout
+    assert "Too little to conclude: 4 paired tasks" in done.stdout
 
 
 def test_the_container_is_called_with_the_folder_it_is_to_see() -> None:

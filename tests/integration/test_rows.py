@@ -229,7 +229,6 @@ def test_the_first_measured_failure_kind_is_told(side: Side) -> None:
 @pytest.mark.parametrize(
     "marker",
     [
-        "_ng_failure_class",
         "_ng_failure_message",
         "_ng_omitted_rollout",
         "_ng_dispatch_drained",

@@ -63,9 +63,10 @@ def test_a_file_against_itself_is_judged_as_on_the_page(judge: Callable[..., Jso
     same = rows([1] * 70 + [0] * 30)
     numbers = "100 paired tasks; 0 lost, 0 won, exact p 1"
     assert judge(same, same)["verdict"]["sentence"] == (
-        f"No clear difference: 0.0 points (95% CI {MINUS}2.7 to +2.7; {numbers})."
+        f"Both sides hold the same rows. No clear difference: 0.0 points (95% CI {MINUS}2.7 to +2.7; {numbers})."
     )
     assert judge(same, same, "--margin", 0.05)["verdict"]["sentence"] == (
+        "Both sides hold the same rows. "
         f"No difference larger than 5 points (0.0 points; 95% CI {MINUS}2.7 to +2.7; {numbers})."
     )
 
@@ -92,7 +93,7 @@ def test_tasks_with_another_prompt_are_counted_in_the_verdict(
         ]
 
     sentence = judge(side(0), side(differing))["verdict"]["sentence"]
-    assert f" {said} another prompt on the new side." in sentence
+    assert f" {said} a different prompt on the new side." in sentence
 
 
 @pytest.mark.parametrize(("masked", "said", "lowest"), [(1, "1 task is", "5.0"), (2, "2 tasks are", "10.0")])

@@ -489,7 +489,7 @@ def test_a_record_resolved_by_its_index_counts_as_zero(against: Summary) -> None
 
 
 def test_a_masked_row_of_the_main_file_never_counts_as_zero(against: Summary) -> None:
-    rows = [row("t", mask_sample=True, failure_kind="oom", _ng_failure_class="oom", reward=None)]
+    rows = [row("t", mask_sample=True, failure_kind="oom", reward=None)]
     assert task(against(rows, [], "--count-as-zero", "oom"), "t")["category"] == "masked"
 
 

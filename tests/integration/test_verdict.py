@@ -62,7 +62,11 @@ def judge(rollouts: Rollouts, summary: Summary) -> Judge:
     """The verdict on two sides' rows."""
 
     def call(pair: tuple[Iterable[Row], Iterable[Row]], *argv: object) -> dict[str, str]:
-        paths = [rollouts.write(f"{name}.jsonl", rows) for name, rows in zip(("old", "new"), pair, strict=True)]
+        # No line is on both sides: that would be told before everything else.
+        paths = [
+            rollouts.write(f"{name}.jsonl", [row | {"side": name} for row in rows])
+            for name, rows in zip(("old", "new"), pair, strict=True)
+        ]
         verdict: dict[str, str] = summary(*paths, *argv)["verdict"]
         return verdict
 
@@ -86,8 +90,20 @@ def test_a_key_that_names_a_family_of_tasks_is_not_comparable(judge: Judge) -> N
     )
 
 
-def test_a_key_that_collapses_some_tasks_of_many_is_not_comparable(judge: Judge) -> None:
-    assert judge((collapsing(40), collapsing(40)))["kind"] == "not_comparable"
+def test_a_key_that_collapses_one_task_of_many_is_told_and_the_verdict_stands(judge: Judge) -> None:
+    verdict = judge((collapsing(40), collapsing(40)))
+    assert verdict["kind"] == "no_clear_difference"
+    assert " `task_name` holds 5 different tasks under one name (knights)." in verdict["sentence"]
+
+
+def test_a_key_that_collapses_a_tenth_of_the_tasks_is_not_comparable(judge: Judge) -> None:
+    rows = [
+        {"task_name": f"family {k}" if k < 2 else f"riddle {k}", "_ng_task_index": 10 * k + n, "reward": 1.0}
+        for k in range(20)
+        for n in range(3 if k < 2 else 1)
+    ]
+    assert judge((rows, rows))["kind"] == "not_comparable"
+    assert judge(([*rows, attempt("one more", 1.0, task_name="one more")], rows))["kind"] == "not_comparable"
 
 
 def test_repeats_of_one_task_do_not_make_its_key_a_family(judge: Judge) -> None:
@@ -134,12 +150,12 @@ def test_what_is_not_comparable_is_said_before_any_loss(judge: Judge) -> None:
 @pytest.mark.parametrize(
     ("scored", "masked", "missing", "start"),
     [
-        (6, 14, 0, "Too little to conclude: 6 of 20 tasks were scored on both sides."),
-        (6, 0, 14, "Too little to conclude: 6 of 20 tasks were scored on both sides."),
-        (9, 0, 0, "Too little to conclude: 9 of 9 tasks were scored on both sides."),
-        (12, 5, 8, "Too little to conclude: 12 of 25 tasks were scored on both sides."),
-        (49, 0, 50, "Too little to conclude: 49 of 99 tasks were scored on both sides."),
-        (0, 20, 0, "Too little to conclude: 0 of 20 tasks were scored on both sides."),
+        (6, 14, 0, "6 paired tasks; 10 are needed. 6 of 20 tasks were scored on both sides; half is needed."),
+        (6, 0, 14, "6 paired tasks; 10 are needed. 6 of 20 tasks were scored on both sides; half is needed."),
+        (9, 0, 0, "9 paired tasks; 10 are needed. 9 lost,"),
+        (12, 5, 8, "12 of 25 tasks were scored on both sides; half is needed."),
+        (49, 0, 50, "49 of 99 tasks were scored on both sides; half is needed."),
+        (0, 20, 0, "0 paired tasks; 10 are needed. 0 of 20 tasks were scored on both sides; half is needed."),
     ],
 )
 def test_few_tasks_or_a_small_share_of_them_are_too_little(
@@ -149,7 +165,7 @@ def test_few_tasks_or_a_small_share_of_them_are_too_little(
     old = tasks([1.0] * (scored + masked + missing))
     verdict = judge((old, tasks([0.0] * scored + [None] * masked)), "--margin", "0.5")
     assert verdict["kind"] == "too_little"
-    assert verdict["sentence"].startswith(start)
+    assert verdict["sentence"].startswith(f"Too little to conclude: {start}")
 
 
 @pytest.mark.parametrize(("scored", "masked"), [(10, 0), (10, 10), (12, 12)])
@@ -284,7 +300,7 @@ def test_the_same_rollouts_twice_show_no_clear_difference(repeats: int, judge: J
 
 
 def test_other_prompts_are_counted(judge: Judge) -> None:
-    phrase = "7 of 89 tasks have another prompt on the new side"
+    phrase = "7 of 89 tasks have a different prompt on the new side"
     assert phrase in judge(prompted(named=True, count=89, other=7))["sentence"]
     assert phrase in judge(prompted(named=False, count=89, other=7))["sentence"]
     assert "prompt" not in judge(prompted(named=True, count=89, other=0))["sentence"]
@@ -441,39 +457,39 @@ def test_every_output_says_the_same_and_promises_nothing(
 
 
 # Real rollouts. Nearly all have five tasks, far too few to conclude anything from, whatever flips among them.
-TOO_FEW = "Too little to conclude: {} were scored on both sides."
+TOO_FEW = "Too little to conclude: {}; 10 are needed."
 VERDICTS = {
     # The fixed verifier wins one task, all five were scored.
-    "01-compute-eval-verifier-fix": ("too_little", TOO_FEW.format("5 of 5 tasks")),
-    "02-structeval-two-variants": ("too_little", TOO_FEW.format("5 of 5 tasks")),
+    "01-compute-eval-verifier-fix": ("too_little", TOO_FEW.format("5 paired tasks")),
+    "02-structeval-two-variants": ("too_little", TOO_FEW.format("5 paired tasks")),
     # The ids tell that four tasks were exchanged.
-    "03-labbench-reindexed": ("too_little", TOO_FEW.format("3 of 7 tasks")),
-    "04-bigcodebench-subset-change": ("too_little", TOO_FEW.format("4 of 6 tasks")),
+    "03-labbench-reindexed": ("too_little", TOO_FEW.format("3 paired tasks")),
+    "04-bigcodebench-subset-change": ("too_little", TOO_FEW.format("4 paired tasks")),
     # Five repeats are still one task.
-    "05-anyswe-hermes-vs-opencode": ("too_little", TOO_FEW.format("1 of 1 task").replace("were", "was")),
-    "06-anyswe-opencode-vs-pi": ("too_little", TOO_FEW.format("1 of 1 task").replace("were", "was")),
+    "05-anyswe-hermes-vs-opencode": ("too_little", TOO_FEW.format("1 paired task")),
+    "06-anyswe-opencode-vs-pi": ("too_little", TOO_FEW.format("1 paired task")),
     # Joined by position, and the prompts agree: comparable, if only there were more.
-    "07-math-prime-vs-claude-code": ("too_little", TOO_FEW.format("5 of 5 tasks")),
-    "08-math-simple-vs-prime-no-index": ("too_little", TOO_FEW.format("5 of 5 tasks")),
+    "07-math-prime-vs-claude-code": ("too_little", TOO_FEW.format("5 paired tasks")),
+    "08-math-simple-vs-prime-no-index": ("too_little", TOO_FEW.format("5 paired tasks")),
     # Joined by position, and not one prompt agrees: nothing says that these are the same tasks.
     "09-finance-sec-search-prompt-changed": ("not_comparable", "Not comparable as joined: "),
-    "10-wmt-translation-graded": ("too_little", TOO_FEW.format("5 of 5 tasks")),
+    "10-wmt-translation-graded": ("too_little", TOO_FEW.format("5 paired tasks")),
     # All prompts changed too, but each task has an id of its own.
-    "11-text-to-sql-repeats-uuid": ("too_little", TOO_FEW.format("5 of 5 tasks")),
+    "11-text-to-sql-repeats-uuid": ("too_little", TOO_FEW.format("5 paired tasks")),
     # The name of a family of puzzles merges five of them.
     "12-reasoning-gym-collapsing-key": (
         "not_comparable",
         "Not comparable as joined: `task_name` holds 5 different tasks under one name",
     ),
-    "13-ragtruth-grown": ("too_little", TOO_FEW.format("3 of 5 tasks")),
+    "13-ragtruth-grown": ("too_little", TOO_FEW.format("3 paired tasks")),
     # Five masked rows of three ids.
-    "14-browsergym-all-masked": ("too_little", TOO_FEW.format("0 of 3 tasks")),
+    "14-browsergym-all-masked": ("too_little", "Both sides hold the same rows. " + TOO_FEW.format("0 paired tasks")),
     # No id, no index, and other prompts throughout: nothing joins.
     "16-mcqa-no-key": ("not_comparable", "Not comparable as joined: "),
     # Two tasks failed on the new side, and one failure names no task: it counts as a sixth.
-    "17-sidecar-retries-derived": ("too_little", TOO_FEW.format("3 of 6 tasks")),
+    "17-sidecar-retries-derived": ("too_little", TOO_FEW.format("3 paired tasks")),
     # One task's sandbox was lost.
-    "18-legacy-vs-harbor-derived": ("too_little", TOO_FEW.format("4 of 5 tasks")),
+    "18-legacy-vs-harbor-derived": ("too_little", TOO_FEW.format("4 paired tasks")),
 }
 
 
@@ -491,7 +507,7 @@ def test_the_verdict_on_real_rollouts_is_sensible(name: str, summary: Summary) -
         ("07-math-prime-vs-claude-code", "4 lost, 0 won"),
         ("07-math-prime-vs-claude-code", SINGLE_RUNS),
         ("08-math-simple-vs-prime-no-index", "0 lost, 2 won"),
-        ("11-text-to-sql-repeats-uuid", "5 of 5 tasks have another prompt on the new side"),
+        ("11-text-to-sql-repeats-uuid", "5 of 5 tasks have a different prompt on the new side"),
         ("17-sidecar-retries-derived", "masked"),
         # Old 1 masked on new; the other four lose 1: -1 to -2 of 5 tasks.
         ("18-legacy-vs-harbor-derived", f"{MINUS}40.0 and {MINUS}20.0 points"),

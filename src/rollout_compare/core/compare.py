@@ -15,7 +15,7 @@ from rollout_compare.core.judging.classify import Tasks, Tasksets, mean
 from rollout_compare.core.judging.verdict import Verdict, judge
 from rollout_compare.core.reading.side import Side
 from rollout_compare.core.redaction import KEEP, Redaction, shortened
-from rollout_compare.core.schema import REWARD_TOLERANCE, Both, Join
+from rollout_compare.core.schema import LOST_CLASS, REWARD_TOLERANCE, Both, Join
 from rollout_compare.core.sentences import CheckWarning, Sentence, counted, named, quoted
 
 NAME_LENGTH = 100
@@ -130,7 +130,14 @@ def _one_sided(tasks: Tasks) -> OneSided:
 
 def _shown_join(joined: Joined, redact: Redaction) -> Join:
     prefixes = joined.match.stripping.prefixes.map(lambda prefix: None if prefix is None else redact(prefix))
-    return Join(*joined.keys.map(redact), *prefixes, joined.match.keyed_by_taskset)
+    match = joined.match
+    return Join(
+        *joined.keys.map(redact),
+        *prefixes,
+        match.keyed_by_taskset,
+        keyed_by_agent=match.keyed_by == "agent",
+        keyed_by_model=match.keyed_by == "model",
+    )
 
 
 def _tasksets(joined: Joined, redact: Redaction) -> Both[Tasksets | None]:
@@ -144,6 +151,10 @@ def _tasksets(joined: Joined, redact: Redaction) -> Both[Tasksets | None]:
         return Tasksets(side.tasksets, {code: redact(str(texts[code])) for code in codes})
 
     return joined.sides.map(of_side)
+
+
+def _does(number: int) -> str:
+    return "does" if number == 1 else "do"
 
 
 def _untested(assessment: Assessment) -> list[str]:
@@ -170,7 +181,14 @@ def _notes(joined: Joined, tasks: Tasks) -> list[str]:
             for failure_class, number in sorted(classes.items())
         ]
         found |= classes.keys()
-        asked |= side.count_as_zero
+        asked |= side.count_as_zero - {LOST_CLASS}
+        left_out = sum(shard.left_out for shard in side.shards)
+        if side.choice.conditions:
+            conditions = " and ".join(quoted(str(condition)) for condition in side.choice.conditions)
+            notes.append(f"{name}: {counted(left_out, 'row')} left out, which {_does(left_out)} not have {conditions}")
+        lost = sum(shard.stop - shard.lost_start for shard in side.shards)
+        if lost:
+            notes.append(f"{name}: {counted(lost, 'planned rollout')} that left no row counted as reward 0")
         if any(shard.file.is_pipe for shard in side.shards):
             notes.append(f"{name}: read from a pipe, once: verifier output inside its rows cannot be shown")
     unused = sorted(asked - found)

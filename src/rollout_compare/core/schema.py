@@ -13,17 +13,27 @@ import msgspec
 
 SideName = Literal["old", "new"]
 Packing = Literal["plain", "gzip", "zstd"]
+MakerKind = Literal["agent", "model"]
+"""What tells several rows of one task apart, besides being repeats."""
 Category = Literal["identical", "flipped", "flipped_agent_error", "masked", "missing"]
 WarningCode = Literal[
     "nothing_joined",
+    "empty_side",
+    "agents_mixed",
+    "models_mixed",
     "key_collapses_tasks",
     "index_join_contradicted",
     "prompts_differ",
     "tasksets_differ",
     "low_overlap",
+    "ids_almost_equal",
     "low_coverage",
     "masking_differs",
     "no_rewards",
+    "same_rows",
+    "rerun_until_passed",
+    "rollouts_lost",
+    "repeated_rows",
     "unequal_repeats",
     "duplicate_rollouts",
     "mixed_id_types",
@@ -98,6 +108,9 @@ FALLBACK_VERIFIER_FIELDS = (
 REWARD_TOLERANCE = 1e-9
 """Rewards at most this far apart are the same reward (absolute, in reward units)."""
 
+LOST_CLASS = "missing"
+"""What planned attempts that left nothing are called where failure classes are named."""
+
 LABEL_LIMIT = 1000
 """Longest mask reason or agent error kept of a row, in characters: rows are untrusted and may be huge."""
 
@@ -134,6 +147,8 @@ class TaskComparison:
     winner: SideName | None
     old: TaskSide | None
     new: TaskSide | None
+    maker: str | None = None
+    """The agent, or the model, whose rows these are, when the tasks are told apart by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +160,9 @@ class Join:
     old_prefix_stripped: str | None
     new_prefix_stripped: str | None
     keyed_by_taskset: bool
+    keyed_by_agent: bool = False
+    """Whether the rows of several agents on one task are compared agent by agent."""
+    keyed_by_model: bool = False
 
 
 COUNT_NAMES = (

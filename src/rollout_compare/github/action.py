@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from rollout_compare.core.errors import CompareInputError, UsageError
+from rollout_compare.core.reading.digest import digest_of
 from rollout_compare.core.redaction import shortened
 from rollout_compare.github.api.client import Client
 from rollout_compare.github.api.clock import Clock, SystemClock
@@ -235,7 +236,7 @@ class _Step:
 
     def _stamp(self, reports: Reports) -> Stamp:
         comparison = reports.comparison
-        told = (comparison.old.digest(), comparison.new.digest(), comparison.join.old_key, comparison.join.new_key)
+        told = (*comparison.sides.map(digest_of), comparison.join.old_key, comparison.join.new_key)
         inputs = hashlib.sha256("\0".join(told).encode("utf-8", "replace")).hexdigest()[:16]
         return Stamp(self._event.run, self._decision.head_sha, inputs)
 

@@ -17,6 +17,7 @@ from rollout_compare.core.compare import Comparison
 from rollout_compare.core.judging.assessment import Group, Secondary
 from rollout_compare.core.judging.baseline import OneSided
 from rollout_compare.core.logs.verifier_output import VerifierOutput, VerifierOutputs
+from rollout_compare.core.reading.digest import digest_of
 from rollout_compare.core.reading.side import Side
 from rollout_compare.core.redaction import shortened
 from rollout_compare.core.schema import FLIPS, SideName, TaskSide
@@ -231,7 +232,7 @@ class Facts:
     def _input(self, name: SideName, side: Side) -> Input:
         shards = [shard.files.rollouts for shard in side.shards]
         paths = self.redact.all(side.paths)
-        return Input(name, paths, self.redact.all(shards), len(side), side.masked_rows, side.digest())
+        return Input(name, paths, self.redact.all(shards), len(side), side.masked_rows, digest_of(side))
 
     @property
     def figures(self) -> list[Figure]:
@@ -263,8 +264,9 @@ class Facts:
     @property
     def makers(self) -> list[Maker]:
         """Models and agents, as far as the rows name any."""
-        old, new = self.comparison.sides.map(lambda side: side.provenance)
-        named = (("model", old.models, new.models), ("agent", old.agents_seen, new.agents_seen))
+        models = self.comparison.sides.map(lambda side: side.named(side.provenance.models))
+        agents = self.comparison.sides.map(lambda side: side.named(side.provenance.agents))
+        named = (("model", *models), ("agent", *agents))
         return [
             Maker(name, self._most_common(old_names), self._most_common(new_names), self.is_one_sided)
             for name, old_names, new_names in named

@@ -12,8 +12,9 @@ import msgspec
 
 from rollout_compare.core.judging.assessment import MaskedOnly, Solved, Statistics
 from rollout_compare.core.judging.baseline import Baseline
+from rollout_compare.core.reading.digest import digest_of
 from rollout_compare.core.reading.side import Side
-from rollout_compare.core.schema import FLIPS
+from rollout_compare.core.schema import FLIPS, Join
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.untrusted import Redactor
 from rollout_compare.statistics.evidence import Evidence
@@ -38,7 +39,7 @@ def json_summary(facts: Facts) -> Iterator[str]:
         "sides": {name: _side(side, redact) for name, side in comparison.sides.named()},
         "verdict": {"kind": comparison.verdict.kind, "sentence": comparison.verdict.sentence},
         "counts": comparison.counts,
-        "join": comparison.join,
+        "join": _join(comparison.join),
         "notes": comparison.notes,
         "warnings": comparison.warnings,
         "statistics": _statistics(facts.statistics, redact),
@@ -54,6 +55,7 @@ def json_summary(facts: Facts) -> Iterator[str]:
             "taskset": comparison.tasks.taskset(at),
             "category": task.category,
             "winner": task.winner,
+            **_maker(comparison.join, task.maker, redact),
             "old": task.old,
             "new": task.new,
             "evidence": _evidence(comparison.assessment.evidence.get(at)),
@@ -64,6 +66,17 @@ def json_summary(facts: Facts) -> Iterator[str]:
     yield f'\n],\n"redacted": {redact.number}\n}}\n'
 
 
+def _join(join: Join) -> dict[str, Any]:
+    """How tasks were matched; what tells them apart besides, only where something does."""
+    optional = ("keyed_by_agent", "keyed_by_model")
+    return {name: value for name, value in asdict(join).items() if value or name not in optional}
+
+
+def _maker(join: Join, maker: str | None, redact: Redactor) -> dict[str, str | None]:
+    shown = None if maker is None else redact(maker)
+    return {"agent": shown} if join.keyed_by_agent else {"model": shown} if join.keyed_by_model else {}
+
+
 def _side(side: Side, redact: Redactor) -> dict[str, Any]:
     tallies = [shard.tally for shard in side.shards]
     return {
@@ -71,9 +84,9 @@ def _side(side: Side, redact: Redactor) -> dict[str, Any]:
         "bytes": side.bytes,
         "rows": len(side),
         "masked_rows": side.masked_rows,
-        "digest": side.digest(),
-        "models": _named(side.provenance.models, redact),
-        "agents": _named(side.provenance.agents_seen, redact),
+        "digest": digest_of(side),
+        "models": _named(side.named(side.provenance.models), redact),
+        "agents": _named(side.named(side.provenance.agents), redact),
         "shards": redact.all([shard.files.rollouts for shard in side.shards]),
         "sidecar": {
             name: sum(getattr(tally, name) for tally in tallies)

@@ -186,6 +186,8 @@ class JoinSummary(_Model):
     old_prefix_stripped: str | None
     new_prefix_stripped: str | None
     keyed_by_taskset: bool
+    keyed_by_agent: bool = False
+    keyed_by_model: bool = False
 
 
 class WarningEntry(_Model):
@@ -230,6 +232,8 @@ class TaskEntry(_Model):
     """Null unless a side spans several tasksets."""
     category: Category
     winner: SideName | None
+    agent: str | None = None
+    model: str | None = None
     old: TaskSideEntry | None
     new: TaskSideEntry | None
     evidence: EvidenceSummary | None

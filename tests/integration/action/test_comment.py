@@ -342,7 +342,7 @@ def test_a_comment_edited_in_the_browser_is_brought_up_to_date(step: Stage, pull
 
 
 def test_with_changes_only_an_unchanged_comparison_is_not_posted(step: Stage, pull_request: GitHub) -> None:
-    step.write(SAME, SAME)
+    step.write(SAME, [row | {"made_by": "new"} for row in SAME])
     done = step(pull_request, comment="changes")
     assert pull_request.writes == []
     assert (done.outputs["changed"], done.outputs["comment-url"], done.status) == ("false", "", 0)

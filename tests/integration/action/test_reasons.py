@@ -94,7 +94,7 @@ def test_a_run_that_is_no_number_is_none(text: str) -> None:
 
 
 def test_where_no_comment_is_made_there_is_no_id_of_one(step: Stage, pull_request: GitHub) -> None:
-    step.write(GREEN, GREEN)
+    step.write(GREEN, [row | {"made_by": "new"} for row in GREEN])
     done = step(pull_request, comment="changes")
     assert (done.outputs["changed"], done.outputs["comment-id"], done.outputs["comment-url"]) == ("false", "", "")
     assert pull_request.state.bodies() == []

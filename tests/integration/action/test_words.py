@@ -368,7 +368,6 @@ def test_the_command_names_the_options_that_were_given(elaborate: Stage, pull_re
         "--margin 0.025",
         "--count-as-zero time out",
         "--count-as-zero other",
-        "--logs-root nowhere",
         "--logs-root my logs",
         "--verifier-field said.last words",
         "old.jsonl",

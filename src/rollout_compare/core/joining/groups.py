@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from copy import copy
 
 from rollout_compare.core.reading.ids import ABSENT
 
@@ -34,6 +35,19 @@ class Groups:
                 following[last[group] - 1] = row
             last[group] = row
         self.following = following
+
+    def without(self, rows: set[int]) -> Groups:
+        """The same groups without some rows; each of these groups must have others."""
+        if not rows or self.following is None:
+            return self
+        other = copy(self)
+        other.first, other.following = array("I", self.first), array("I", self.following)
+        for group in {group for group in range(len(self.first)) if not rows.isdisjoint(self.rows(group))}:
+            kept = [row + 1 for row in self.rows(group) if row not in rows]
+            other.first[group] = kept[0]
+            for row, following in zip(kept, [*kept[1:], 0], strict=True):
+                other.following[row - 1] = following
+        return other
 
     def rows(self, group: int) -> list[int]:
         """The rows of a group in reading order."""

@@ -7,8 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rollout_compare.core.errors import CompareInputError
+from rollout_compare.core.joining.attempts import Repeated, newest_attempts, written_once
 from rollout_compare.core.joining.keyed import Keyed, keyed
+from rollout_compare.core.joining.makers import Mixed, by_maker
 from rollout_compare.core.joining.match import Match, match
+from rollout_compare.core.joining.unkeyed import odd_rows, why_no_key
 from rollout_compare.core.reading.ids import ABSENT
 from rollout_compare.core.reading.side import Side
 from rollout_compare.core.schema import (
@@ -31,6 +34,10 @@ class Joined:
     match: Match
     notes: tuple[str, ...] = ()
     warnings: tuple[CheckWarning, ...] = ()
+    mixed: Mixed | None = None
+    """Tasks that several agents or models attempted on a side, when the sides share none of these."""
+    repeated: Both[Repeated] = Both(Repeated(), Repeated())  # noqa: RUF009 - both are frozen
+    """Rows that were written twice, and are left out."""
 
     @property
     def keys(self) -> Both[str]:
@@ -96,7 +103,16 @@ def join(sides: Both[Side]) -> Joined:
     else:
         joined = _by_fallback(sides)
     unplaced = [note for name, side in joined.sides.named() for note in side.unplaced_notes(name)]
-    return replace(joined, sides=joined.sides.map(Keyed.without_unplaced_zeros), notes=(*joined.notes, *unplaced))
+    joined = replace(joined, sides=joined.sides.map(Keyed.without_unplaced_zeros), notes=(*joined.notes, *unplaced))
+    return _by_attempt(joined)
+
+
+def _by_attempt(joined: Joined) -> Joined:
+    """The same with one row for each attempt, by agent or model where a task has rows of several."""
+    sides = joined.sides.map(lambda side: side.side)
+    match, mixed = by_maker(sides, joined.match)
+    match, repeated = written_once(sides, joined.match, newest_attempts(sides, match))
+    return replace(joined, match=match, mixed=mixed, repeated=repeated)
 
 
 def _own_key(side: Side) -> str | None:
@@ -137,17 +153,17 @@ def _by_fallback(sides: Both[Side]) -> Joined:
         first = first or tried
     if first is None:
         lacking = sides.old if _own_key(sides.old) is None else sides.new
-        also = f"; {warnings[0].sentence}" if warnings else ", nor a fallback that both sides share"
-        attempts = f"tried {', '.join(TASK_KEY_CANDIDATES)}{also}"
-        what = f"no task id field found that each row carries (use --key): {attempts}"
-        raise CompareInputError(lacking.paths[0], what)
+        also = f"; {warnings[0].sentence}" if warnings else ""
+        raise CompareInputError(lacking.paths[0], str(Sentence(why_no_key(sides, lacking) + also)))
     return _noted(first, warnings)
 
 
 def _noted(joined: Joined, warnings: list[CheckWarning]) -> Joined:
     key = joined.keys.new if joined.sides.old.side.key is not None else joined.keys.old
     what = "a fingerprint of the prompt" if key == PROMPT else field_name(key)
-    return replace(joined, notes=(f"no usual task id field on every row: joined by {what}",), warnings=tuple(warnings))
+    odd = [f"; {name}: {told}" for name, side in joined.sides.named() for told in odd_rows(side.side)]
+    note = f"no usual task id field on every row: joined by {what}{''.join(odd)}"
+    return replace(joined, notes=(note,), warnings=tuple(warnings))
 
 
 def _try_rung(sides: Both[Side], rung: str) -> Joined | None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from operator import le
 from typing import Any, NamedTuple
 
 from rollout_compare.core.joining.groups import NOBODY, Groups
 from rollout_compare.core.joining.keyed import Keyed
+from rollout_compare.core.joining.tasksets import Pair, Placed, place_plain_ids
 from rollout_compare.core.reading.ids import ABSENT
-from rollout_compare.core.schema import Both, SideName
+from rollout_compare.core.schema import Both, MakerKind, SideName
 from rollout_compare.core.sentences import named, quoted
 
 
@@ -40,6 +41,12 @@ class Match:
     keyed_by_taskset: bool
     stripping: Stripping
     notes: tuple[str, ...]
+    makers: list[str | None] | None = None
+    """The agent or the model of each task, when the sides are matched by task and that; None for a task without one."""
+    keyed_by: MakerKind | None = None
+    """Which of the two."""
+    unshared: int = 0
+    """How many of the tasks are of an agent or a model that only one side has."""
 
     def rows(self, position: int, side: SideName) -> list[int]:
         """The rows of a task on a side, in reading order; none when the side lacks it."""
@@ -63,6 +70,11 @@ class Match:
             groups.has_several_rows(places[position]) for groups, places in zip(self.groups, self.places, strict=True)
         )
 
+    def without(self, dropped: Both[set[int]]) -> Match:
+        """The same without some rows of either side. Each task keeps a row on the sides that have it."""
+        groups = Both(self.groups.old.without(dropped.old), self.groups.new.without(dropped.new))
+        return replace(self, groups=groups)
+
     def with_several_rows(self) -> Iterator[int]:
         """The positions of the tasks that have several rows on a side."""
         if not self.all_single:
@@ -78,10 +90,6 @@ class Match:
 def match(sides: Both[Keyed]) -> Match:
     """Match the tasks of two sides that share their names."""
     return _Matcher(sides).result()
-
-
-Pair = tuple[int, int]
-"""(taskset, id) codes."""
 
 
 class _Matcher:
@@ -104,7 +112,7 @@ class _Matcher:
         else:
             labels, groups, places = self._match_ids()
         joined = len(labels) - places.old.count(NOBODY) - places.new.count(NOBODY)
-        labels, places = _in_order(*_with_anonymous(labels, groups, places))
+        labels, places = in_order(*_with_anonymous(labels, groups, places))
         return Match(labels, groups, places, joined, len(self._wide) == 2, stripping, tuple(notes))
 
     def _taskset_notes(self) -> Iterator[str]:
@@ -159,7 +167,7 @@ class _Matcher:
             pairs = [set(self._pairs(name, own)) for name, own in ids.named()]
             return sum(task_id != ABSENT for _, task_id in pairs[0] & pairs[1])
         if self._wide:
-            return len(self._wide_partners(self._wide[0], ids)[0])
+            return len(set(self._placed(self._wide[0], ids).partners.values()))
         present = [bytearray(len(self._texts)) for _ in ids]
         for marks, codes in zip(present, ids, strict=True):
             for code in codes:
@@ -204,44 +212,64 @@ class _Matcher:
         return text if taskset == ABSENT else f"{self._texts[taskset]}/{text}"
 
     def _match_wide(self, wide: SideName, stripping: Stripping, notes: list[str]) -> _Tasks:
-        """One side spans several tasksets, the other has plain ids.
-
-        Example: old has math/1, math/2 and code/2, new has 1, 2 and math/2. The id 1 is in one taskset only and joins
-        math/1; math/2 is the label of a pair and joins that; 2 could be math/2 or code/2, so it stays by itself under
-        `2`, which a note says, and code/2 is left with nobody to join.
-        """
+        """One side spans several tasksets, the other has plain ids; see `place_plain_ids`."""
         plain: SideName = "new" if wide == "old" else "old"
-        codes: dict[Pair, int] = {(ABSENT, ABSENT): ABSENT}
-        row_groups = _coded(self._pairs(wide, self._ids.of(wide)), codes)
-        partners, ambiguous, by_id = self._wide_partners(wide, self._ids)
+        placed = self._placed(wide, self._ids)
         prefix = stripping.prefixes.of(wide) or ""
-        of_wide = Groups(row_groups, len(codes), self._sides.of(wide).anonymous_rows())
-        of_plain = Groups(self._ids.of(plain), len(self._texts), self._sides.of(plain).anonymous_rows())
+        wide_codes: dict[Pair, int] = {(ABSENT, ABSENT): ABSENT}
+        plain_codes: dict[Pair, int] = {(ABSENT, ABSENT): ABSENT}
+        wide_rows = _coded(self._pairs(wide, self._ids.of(wide)), wide_codes)
+        # Rows that state a taskset and rows that do not may be of one task.
+        places_of_plain = (placed.partners.get(pair, pair) for pair in self._plain_pairs(wide, self._ids))
+        plain_rows = _coded(places_of_plain, plain_codes)
+        partners = set(placed.partners.values())
+        plain_ids = {
+            task_id for pair, (_, task_id) in zip(plain_codes, plain_codes, strict=True) if pair not in partners
+        }
         names: dict[Pair, str] = {}
         places: list[tuple[Pair, int, int]] = []
-        taken = {pair: task_id for task_id, pair in partners.items()}
-        for pair, code in codes.items():
+        for pair, code in wide_codes.items():
             if code == ABSENT:
                 continue
-            if pair in taken:
-                names[pair] = self._texts[taken[pair]]
+            if pair in partners:
+                names[pair] = self._texts[placed.shown[pair]]
             else:
-                names[pair] = self._label(pair, prefix) if len(by_id[pair[1]]) > 1 else self._texts[pair[1]]
-            places.append((pair, code, taken.get(pair, NOBODY)))
-        # A plain id is a pair of its own here: no taskset has the code that marks it.
+                is_alone = len(placed.by_id[pair[1]]) == 1 and pair[1] not in plain_ids
+                names[pair] = self._texts[pair[1]] if is_alone else self._label(pair, prefix)
+            places.append((pair, code, plain_codes[pair] if pair in partners else NOBODY))
+        # Where nothing of the wide side is, a plain id is a pair of its own: no taskset has the code that marks it.
         alone = len(self._texts)
-        for task_id in dict.fromkeys(self._ids.of(plain)):
-            if task_id != ABSENT and task_id not in partners:
-                names[alone, task_id] = self._texts[task_id]
-                places.append(((alone, task_id), NOBODY, task_id))
-        own = self._tasksets.of(plain)
-        labels = _unclashed(names, [*self._texts, self._texts[own[0]] if own else ""])
-        notes += self._ambiguity_notes(ambiguous, prefix)
-        columns = array("q", (code for _, code, _ in places)), array("q", (task_id for _, _, task_id in places))
+        for pair, code in plain_codes.items():
+            if code != ABSENT and pair not in partners:
+                names[alone + pair[0], pair[1]] = self._label(pair)
+                places.append(((alone + pair[0], pair[1]), NOBODY, code))
+        labels = _unclashed(names, [*self._texts, *["", *self._texts[1:]]])
+        notes += self._ambiguity_notes(placed.ambiguous, prefix)
+        columns = array("q", (code for _, code, _ in places)), array("q", (code for _, _, code in places))
+        groups = (
+            Groups(wide_rows, len(wide_codes), self._sides.of(wide).anonymous_rows()),
+            Groups(plain_rows, len(plain_codes), self._sides.of(plain).anonymous_rows()),
+        )
         return _Tasks(
             [labels[pair] for pair, _, _ in places],
-            Both(of_wide, of_plain) if wide == "old" else Both(of_plain, of_wide),
+            Both(*groups) if wide == "old" else Both(*reversed(groups)),
             Both(*columns) if wide == "old" else Both(*reversed(columns)),
+        )
+
+    def _plain_pairs(self, wide: SideName, ids: Both[array[int]]) -> Iterator[Pair]:
+        """The pairs of the side with plain ids, its tasksets only as far as the wide side has them."""
+        plain: SideName = "new" if wide == "old" else "old"
+        known = set(self._tasksets.of(wide))
+        return (
+            (taskset if taskset in known else ABSENT, task_id) for taskset, task_id in self._pairs(plain, ids.of(plain))
+        )
+
+    def _placed(self, wide: SideName, ids: Both[array[int]]) -> Placed:
+        return place_plain_ids(
+            dict.fromkeys(self._pairs(wide, ids.of(wide))),
+            dict.fromkeys(self._plain_pairs(wide, ids)),
+            self._label,
+            self._texts,
         )
 
     def _ambiguity_notes(self, ambiguous: dict[int, list[Pair]], prefix: str) -> Iterator[str]:
@@ -252,38 +280,6 @@ class _Matcher:
             ]
             shown = "; ".join(several[:5]) + (f"; and {len(several) - 5} more" if len(several) > 5 else "")
             yield f"ids found in several tasksets, left unmatched: {shown}"
-
-    def _wide_partners(
-        self, wide: SideName, ids: Both[array[int]]
-    ) -> tuple[dict[int, Pair], dict[int, list[Pair]], dict[int, list[Pair]]]:
-        """The wide side's pair for each plain id that has one, the ambiguous ids, and all pairs by id."""
-        plain: SideName = "new" if wide == "old" else "old"
-        pairs = [pair for pair in dict.fromkeys(self._pairs(wide, ids.of(wide))) if pair[1] != ABSENT]
-        by_label: dict[str, list[Pair]] = {}
-        by_id: dict[int, list[Pair]] = {}
-        for pair in pairs:
-            if pair[0] != ABSENT:
-                by_label.setdefault(self._label(pair), []).append(pair)
-            by_id.setdefault(pair[1], []).append(pair)
-        own: dict[int, set[int]] = {}
-        for taskset, task_id in dict.fromkeys(self._pairs(plain, ids.of(plain))):
-            own.setdefault(task_id, set()).add(taskset)
-        plain_ids = [task_id for task_id in own if task_id != ABSENT]
-        labelled = {task_id: by_label.get(self._texts[task_id], []) for task_id in plain_ids}
-        partners = {task_id: pairs[0] for task_id, pairs in labelled.items() if len(pairs) == 1}
-        ambiguous = {task_id: pairs for task_id, pairs in labelled.items() if len(pairs) > 1}
-        taken = set(partners.values())
-        for task_id in plain_ids:
-            having = by_id.get(task_id, [])
-            if task_id in partners or task_id in ambiguous or not having:
-                continue
-            chosen = having if len(having) == 1 else [pair for pair in having if pair[0] in own[task_id]]
-            if len(chosen) != 1:
-                ambiguous[task_id] = having
-            elif chosen[0] not in taken:
-                partners[task_id] = chosen[0]
-                taken.add(chosen[0])
-        return partners, ambiguous, by_id
 
 
 class _Tasks(NamedTuple):
@@ -317,7 +313,7 @@ def _with_anonymous(
     return labels, places
 
 
-def _in_order(labels: list[str], places: Both[array[int]]) -> tuple[list[str], Both[array[int]]]:
+def in_order(labels: list[str], places: Both[array[int]]) -> tuple[list[str], Both[array[int]]]:
     """The tasks in the order of their labels."""
     if all(map(le, labels, islice(labels, 1, None))):
         return labels, places

@@ -113,6 +113,7 @@ def assess(joined: Joined, tasks: Tasks) -> Assessment:
     shares = _are_shares(tasks, pairs)
     headline = _compared(pairs, shares=shares)
     masked = _Masked(tasks)
+    comparable = len(tasks) - joined.match.unshared
     only = len(masked.old_only), len(masked.new_only)
     # Without repeats there is no noise to work out from them.
     repeated = [] if pairs.single else pairs.positions
@@ -122,7 +123,7 @@ def assess(joined: Joined, tasks: Tasks) -> Assessment:
     )
     statistics = Statistics(
         n=headline.n,
-        coverage=headline.n / len(tasks) if len(tasks) else None,
+        coverage=headline.n / comparable if comparable else None,
         mean_old=headline.mean_old,
         mean_new=headline.mean_new,
         mean_difference=headline.mean_difference,
@@ -211,8 +212,11 @@ def _evidence(tasks: Tasks) -> dict[int, Evidence]:
 def _groups(joined: Joined, tasks: Tasks, *, shares: bool) -> Iterator[Group]:
     """The figures per taskset and per agent, when a side has several of them."""
     spanning = [(name, side.tasksets) for name, side in joined.sides.named() if len(side.taskset_codes()) > 1]
-    seen = [(name, side.side.provenance) for name, side in joined.sides.named()]
-    several = [(name, provenance.agents) for name, provenance in seen if len(provenance.agents_seen) > 1]
+    several = [
+        (name, side.side.provenance.agents.codes)
+        for name, side in joined.sides.named()
+        if len(side.side.named(side.side.provenance.agents)) > 1
+    ]
     for by, of_sides in (("taskset", spanning), ("agent", several)):
         if of_sides and (codes := of_sides[-1][1]) is not None:
             yield from _grouped(by, tasks, of_sides[-1][0], codes, joined.sides.old.side.names, shares=shares)

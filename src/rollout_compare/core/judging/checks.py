@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+import os
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 
-from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.joining.groups import NOBODY
 from rollout_compare.core.joining.join import Joined, contradiction_of_explicit_index
 from rollout_compare.core.joining.keyed import Keyed
 from rollout_compare.core.judging.classify import Tasks
-from rollout_compare.core.reading.ids import ABSENT
-from rollout_compare.core.reading.json_line import loads
-from rollout_compare.core.reading.lines import InputChangedError, read_rows
+from rollout_compare.core.judging.families import key_collapses_tasks
+from rollout_compare.core.judging.offers import reward_offers, where_offers
+from rollout_compare.core.judging.runs import repeated_rows, rerun_until_passed, rollouts_lost, same_rows
 from rollout_compare.core.reading.prompt import NO_PROMPT
 from rollout_compare.core.reading.side import NO_INDEX, Side
-from rollout_compare.core.schema import ID_FIELDS, NAMED_TASKS, PROMPT, TASK_INDEX, SideName, WarningCode
+from rollout_compare.core.schema import NAMED_TASKS, PROMPT, Both, SideName, WarningCode
 from rollout_compare.core.sentences import CheckWarning, Sentence, counted, field_name, named, p_text, quoted
 from rollout_compare.statistics import sign_test
 
@@ -24,25 +25,32 @@ _EXAMPLES = 3
 _SUGGESTED = 4
 _SIGNIFICANT = 0.05
 _RUN_ID = field_name("_ng_run_id")
-_REWARD_WORDS = ("score", "reward", "accuracy", "correct", "success", "passed", "resolved", "solved", "grade")
 
 
 def check(joined: Joined, tasks: Tasks, counts: dict[str, int]) -> list[CheckWarning]:
     """Every warning that applies, the gravest first."""
     explicit_index = contradiction_of_explicit_index(joined)
     found = [
+        *_empty_side(joined),
         *_nothing_joined(joined, tasks),
-        *_key_collapses_tasks(joined),
+        *_makers_mixed(joined),
+        *key_collapses_tasks(joined),
         *joined.warnings,
         *([explicit_index] if explicit_index is not None else []),
         *_prompts_differ(joined),
         *_tasksets_differ(joined),
         *_low_overlap(joined),
-        *_low_coverage(tasks, counts),
+        *_ids_almost_equal(joined),
+        *_low_coverage(joined, tasks, counts),
         *_masking_differs(tasks),
     ]
     for name, side in joined.sides.named():
         found += _no_rewards(side.side, name)
+    found += same_rows(joined)
+    for name, side in joined.sides.named():
+        found += rerun_until_passed(joined, side.side, name)
+        found += rollouts_lost(joined, side.side, name)
+        found += repeated_rows(joined, name)
     found += _unequal_repeats(joined, tasks)
     for name, side in joined.sides.named():
         found += _duplicate_rollouts(side, name, joined)
@@ -53,6 +61,60 @@ def check(joined: Joined, tasks: Tasks, counts: dict[str, int]) -> list[CheckWar
 
 def _warn(code: WarningCode, sentence: str, tasks: list[str]) -> CheckWarning:
     return CheckWarning(code, Sentence(sentence), len(tasks), tuple(tasks[:NAMED_TASKS]))
+
+
+def _empty_side(joined: Joined) -> Iterator[CheckWarning]:
+    for name, side in joined.sides.named():
+        if not len(side.side) and side.side.paths:
+            files = ", ".join(quoted(os.path.basename(path)) for path in side.side.paths[:_EXAMPLES])
+            held = "holds no rows" if any(shard.file.size for shard in side.side.shards) else "is empty"
+            sentence = f"the {name} side has no rows: {files} {held}"
+            yield CheckWarning("empty_side", Sentence(sentence), joined.match.joined or len(joined.match.labels))
+
+
+def _makers_mixed(joined: Joined) -> Iterator[CheckWarning]:
+    """Several agents, or models, on one task, and none that both sides have."""
+    mixed = joined.mixed
+    if mixed is None:
+        return
+    names = mixed.names.map(lambda own: ", ".join(map(quoted, own[:_EXAMPLES])) or "none")
+    sentence = (
+        f"{counted(len(mixed.tasks), 'task')} with rows of several {mixed.kind}s, and no {mixed.kind} is on both sides "
+        f"(old: {names.old}; new: {names.new})"
+    )
+    offers = list(where_offers(joined, mixed))
+    if offers:
+        sentence += f"; choose by {field_name('--where')}: {' and '.join(offers)}"
+    yield _warn("agents_mixed" if mixed.kind == "agent" else "models_mixed", sentence, mixed.tasks)
+
+
+def _ids_almost_equal(joined: Joined) -> Iterator[CheckWarning]:
+    """Tasks that only one side has, whose ids differ in Unicode form, case or surrounding space alone."""
+    match = joined.match
+    if match.joined == len(match.labels):
+        return
+    alone: Both[dict[str, list[str]]] = Both({}, {})
+    for label, old, new in zip(match.labels, *match.places, strict=True):
+        if (old == NOBODY) != (new == NOBODY):
+            side = alone.new if old == NOBODY else alone.old
+            side.setdefault(_folded(label), []).append(label)
+    pairs = [(alone.old[text][0], alone.new[text][0]) for text in alone.old if text in alone.new]
+    if pairs:
+        told = ", ".join(f"{quoted(_escaped(old))} and {quoted(_escaped(new))}" for old, new in pairs[:_EXAMPLES])
+        sentence = (
+            f"{counted(len(pairs), 'task')} of each side with ids that are equal but for Unicode form, case or "
+            f"surrounding space, which do not join: {told}"
+        )
+        yield _warn("ids_almost_equal", sentence, [old for old, _ in pairs])
+
+
+def _folded(label: str) -> str:
+    return unicodedata.normalize("NFC", label).casefold().strip()
+
+
+def _escaped(label: str) -> str:
+    """A label in which a reader sees what differs: all but ASCII written as escapes."""
+    return label.encode("unicode_escape").decode("ascii") if not label.isascii() else label
 
 
 def _nothing_joined(joined: Joined, tasks: Tasks) -> Iterator[CheckWarning]:
@@ -77,57 +139,6 @@ def _nothing_joined(joined: Joined, tasks: Tasks) -> Iterator[CheckWarning]:
     )
 
 
-def _key_collapses_tasks(joined: Joined) -> Iterator[CheckWarning]:
-    labels: dict[str, int] = {}
-    for name, side in joined.sides.named():
-        for label, number in _collapsed(side, name, joined).items():
-            labels[label] = max(labels.get(label, 0), number)
-    if labels:
-        tasks = sorted(labels)
-        keys = " or ".join(dict.fromkeys(joined.keys.map(field_name)))
-        largest = max(tasks, key=lambda label: labels[label])
-        yield _warn(
-            "key_collapses_tasks",
-            f"{keys} holds {labels[largest]} different tasks under one name ({quoted(largest)}); {_suggestion(joined)}",
-            tasks,
-        )
-
-
-def _collapsed(side: Keyed, name: SideName, joined: Joined) -> dict[str, int]:
-    """The tasks that hold several task indices within one shard, with how many."""
-    if side.key == TASK_INDEX:
-        return {}
-    collapsed = {}
-    for position in joined.match.with_several_rows():
-        per_shard: dict[int, set[int]] = {}
-        for row in joined.match.rows(position, name):
-            index = side.side.task_index[row]
-            if index != NO_INDEX:
-                per_shard.setdefault(side.side.shard_number(row), set()).add(index)
-        most = max(map(len, per_shard.values()), default=0)
-        if most > 1:
-            collapsed[joined.match.labels[position]] = most
-    return collapsed
-
-
-def _suggestion(joined: Joined) -> str:
-    several = max(len(set(side.ids)) for side in joined.sides)
-    better = [(key, number) for key, number in joined.other_keys() if number >= several]
-    if better:
-        return f"use {field_name(f'--key {better[0][0]}')}, which joins {better[0][1]:,}"
-    finer = [name for name in (*ID_FIELDS, TASK_INDEX, PROMPT) if _is_finer(joined, name)]
-    if finer:
-        return f"{field_name(finer[0])} tells them apart, but joins none"
-    return "no other key that both sides carry tells them apart, so name one with " + field_name("--key")
-
-
-def _is_finer(joined: Joined, name: str) -> bool:
-    return all(
-        name != side.key and len(set(side.side.key_column(name).ids) - {ABSENT}) > len(set(side.ids) - {ABSENT})
-        for side in joined.sides
-    )
-
-
 def _prompts_differ(joined: Joined) -> Iterator[CheckWarning]:
     if PROMPT in joined.keys:
         return
@@ -141,7 +152,9 @@ def _prompts_differ(joined: Joined) -> Iterator[CheckWarning]:
             if len(old) == len(new) == 1 and old != new
         ]
     if differing:
-        sentence = f"{counted(len(differing), 'joined task')} with another prompt on the new side: {named(differing)}"
+        sentence = (
+            f"{counted(len(differing), 'joined task')} with a different prompt on the new side: {named(differing)}"
+        )
         yield _warn("prompts_differ", sentence, differing)
 
 
@@ -180,11 +193,12 @@ def _low_overlap(joined: Joined) -> Iterator[CheckWarning]:
         yield CheckWarning("low_overlap", Sentence(sentence), joined_now)
 
 
-def _low_coverage(tasks: Tasks, counts: dict[str, int]) -> Iterator[CheckWarning]:
+def _low_coverage(joined: Joined, tasks: Tasks, counts: dict[str, int]) -> Iterator[CheckWarning]:
     unscored = tasks.positions("masked", "missing")
-    if 2 * len(unscored) > counts["tasks"]:
-        scored = counts["tasks"] - len(unscored)
-        sentence = f"scored on both sides: only {scored:,} of {counted(counts['tasks'], 'task')}"
+    comparable = counts["tasks"] - joined.match.unshared
+    scored = counts["tasks"] - len(unscored)
+    if 2 * scored < comparable:
+        sentence = f"scored on both sides: only {scored:,} of {counted(comparable, 'task')}"
         yield CheckWarning(
             "low_coverage", Sentence(sentence), len(unscored), tuple(map(tasks.label, unscored[:NAMED_TASKS]))
         )
@@ -208,24 +222,11 @@ def _no_rewards(side: Side, name: SideName) -> Iterator[CheckWarning]:
     ranges = side.main_ranges()
     rows = sum(map(len, ranges))
     if rows and all(math.isnan(side.rewards[row]) for own in ranges for row in own):
-        alike = _fields_like_a_reward(side)
-        hint = f"; fields that look like one: {', '.join(map(field_name, alike))}" if alike else ""
-        yield CheckWarning("no_rewards", Sentence(f"no row of the {name} side has a reward{hint}"), rows)
-
-
-def _fields_like_a_reward(side: Side) -> list[str]:
-    """Fields of the side's first row that hold a number or a truth value and sound like a reward."""
-    shard = next(shard for shard in side.shards if shard.main_stop > shard.start)
-    span = (side.offsets[shard.start], side.lengths[shard.start])
-    try:
-        row = loads(next(read_rows(shard.file, [span])))
-    except (InputChangedError, CompareInputError, ValueError, RecursionError):
-        return []
-    return [
-        name
-        for name, value in row.items()
-        if name != "reward" and isinstance(value, int | float) and any(word in name.lower() for word in _REWARD_WORDS)
-    ]
+        offers = "".join(
+            f"; {field_name(f'--reward {field}')} would score {counted(number, 'row')}"
+            for field, number in reward_offers(side)
+        )
+        yield CheckWarning("no_rewards", Sentence(f"no row of the {name} side has a reward{offers}"), rows)
 
 
 def _unequal_repeats(joined: Joined, tasks: Tasks) -> Iterator[CheckWarning]:
@@ -239,7 +240,7 @@ def _unequal_repeats(joined: Joined, tasks: Tasks) -> Iterator[CheckWarning]:
     if unequal:
         (old, new), _ = rows.most_common(1)[0]
         sentence = (
-            f"{counted(len(unequal), 'joined task')} with another number of rows on the two sides, most often "
+            f"{counted(len(unequal), 'joined task')} with different numbers of rows on the two sides, most often "
             f"{old} old and {new} new: {named(unequal)}"
         )
         yield _warn("unequal_repeats", sentence, unequal)

@@ -138,7 +138,9 @@ class Tasks(Sequence[TaskComparison]):
         winner: SideName | None = None
         if category in FLIPS and old is not None and new is not None:
             winner = "old" if (old.counted_reward or 0.0) > (new.counted_reward or 0.0) else "new"
-        return TaskComparison(self._labels[position], category, winner, old, new)
+        makers = self._match.makers
+        maker = None if makers is None else makers[position]
+        return TaskComparison(self._labels[position], category, winner, old, new, maker)
 
     def positions(self, *categories: Category) -> list[int]:
         """Where the tasks of these categories stand, in label order."""

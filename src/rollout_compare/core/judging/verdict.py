@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from rollout_compare.core.joining.join import Joined
 from rollout_compare.core.judging.assessment import Assessment, Statistics
+from rollout_compare.core.judging.runs import lost_of
 from rollout_compare.core.schema import TASK_INDEX, WarningCode
 from rollout_compare.core.sentences import CheckWarning, Sentence, counted, field_name, p_text
 from rollout_compare.statistics.masks import Bracket
@@ -20,6 +21,16 @@ VerdictKind = Literal[
 FEWEST_TASKS = 10
 LEAST_COVERAGE = 0.5
 _SIGNIFICANT = 0.05
+_FEWEST_FAMILIES = 2
+_FAMILY_SHARE = 10
+"""A tenth of the joined tasks, if they are families, makes a comparison void."""
+_LOST_SHARE = 0.1
+"""The share of a side's plan from which on lost rollouts are weighed."""
+_TOLD: frozenset[WarningCode] = frozenset(
+    {"key_collapses_tasks", "models_mixed", "rollouts_lost", "repeated_rows", "duplicate_rollouts"}
+)
+_NAMING: frozenset[WarningCode] = frozenset({"repeated_rows", "duplicate_rollouts"})
+"""Those of which the verdict does not repeat the names of tasks."""
 _MOST_DECIMALS = 15
 _MINUS = "\N{MINUS SIGN}"
 
@@ -43,30 +54,82 @@ def judge(
     by_code = {warning.code: warning for warning in warnings}
     why_not = _not_comparable(joined, by_code)
     if why_not is not None:
-        return Verdict("not_comparable", Sentence(f"Not comparable as joined: {why_not}."))
-    kind, sentence = _judged(found, counts, margin)
-    more = [*_prompts(joined, by_code), *_masks(found, counts), *_single_runs(assessment), *_borderline(kind, found)]
-    return Verdict(kind, Sentence(" ".join([sentence, *more])))
+        return Verdict("not_comparable", Sentence(f"{why_not}."))
+    lost = _lost(joined, found)
+    kind, sentence = lost if lost is not None else _judged(found, counts, joined.match.unshared, margin)
+    more = [*_told(warnings), *_prompts(joined, by_code), *_masks(found, counts), *_single_runs(assessment)]
+    more += _borderline(kind, found)
+    same = ["Both sides hold the same rows."] if "same_rows" in by_code else []
+    return Verdict(kind, Sentence(" ".join([*same, sentence, *more])))
 
 
 def _not_comparable(joined: Joined, warnings: dict[WarningCode, CheckWarning]) -> str | None:
+    if "empty_side" in warnings:
+        return f"Not comparable: {warnings['empty_side'].sentence.marked}"
     if "nothing_joined" in warnings:
         old, new = joined.keys.map(field_name)
-        return f"no task of the old side ({old}) is on the new side ({new})"
-    if "key_collapses_tasks" in warnings:
-        return warnings["key_collapses_tasks"].sentence.first_clause
+        return f"Not comparable as joined: no task of the old side ({old}) is on the new side ({new})"
+    if "agents_mixed" in warnings:
+        return f"Not comparable: {warnings['agents_mixed'].sentence.marked}"
+    families = warnings.get("key_collapses_tasks")
+    if families is not None and _is_grave(families.count, joined.match.joined):
+        return f"Not comparable as joined: {families.sentence.first_clause}"
     differing = warnings["prompts_differ"].count if "prompts_differ" in warnings else 0
     if joined.keys == (TASK_INDEX, TASK_INDEX) and 2 * differing > joined.match.joined:
         tasks = f"{counted(joined.match.joined, 'task')} joined by their position ({field_name(TASK_INDEX)})"
-        return f"{differing:,} of {tasks} have another prompt on the new side"
+        return f"Not comparable as joined: {differing:,} of {tasks} have a different prompt on the new side"
+    if "rerun_until_passed" in warnings:
+        return f"Not comparable: {warnings['rerun_until_passed'].sentence.first_clause}"
     return None
 
 
-def _judged(found: Statistics, counts: dict[str, int], margin: float | None) -> tuple[VerdictKind, str]:
-    if found.n < FEWEST_TASKS or (found.coverage or 0.0) < LEAST_COVERAGE:
-        scored = f"{found.n:,} of {counted(counts['tasks'], 'task')} {'was' if found.n == 1 else 'were'}"
+def _is_grave(families: int, joined: int) -> bool:
+    """Whether a key that names families names so many that the comparison is void."""
+    return families == joined or (families >= _FEWEST_FAMILIES and _FAMILY_SHARE * families >= joined)
+
+
+def _lost(joined: Joined, found: Statistics) -> tuple[VerdictKind, str] | None:
+    """Too little, when so many planned rollouts left no row that their rewards could turn the difference round."""
+    plans = [(name, *lost_of(joined, side.side, name)) for name, side in joined.sides.named()]
+    shares = [number / planned if planned else 0.0 for _, planned, number in plans]
+    if max(shares) <= _LOST_SHARE or not found.rewards_are_shares or found.mean_old is None or found.mean_new is None:
+        return None
+    worst = [(1 - share) * mean for share, mean in zip(shares, (found.mean_old, found.mean_new), strict=True)]
+    best = [mean + share for mean, share in zip(worst, shares, strict=True)]
+    low, high = worst[1] - best[0], best[1] - worst[0]
+    if not low <= 0 <= high:
+        return None
+    told = " and ".join(
+        f"{name}: {number:,} of {counted(planned, 'planned rollout')}" for name, planned, number in plans if number
+    )
+    units = _Units(are_points=True)
+    spread = f"{units.signed(low, unit=False)} and {units.signed(high)}"
+    return "too_little", (
+        f"Too little to conclude: {told} left no row; had all of these failed or passed, the difference would lie "
+        f"between {spread}. {found.lost:,} lost, {found.won:,} won."
+    )
+
+
+def _told(warnings: list[CheckWarning]) -> Iterator[str]:
+    """What the rows are like, where that is part of the answer: each as a sentence of its own."""
+    for warning in warnings:
+        if warning.code in _TOLD:
+            clause = warning.sentence.first_clause
+            if warning.code in _NAMING:
+                clause = clause.partition(": ")[0]
+            yield f"{clause[:1].upper()}{clause[1:]}."
+
+
+def _judged(found: Statistics, counts: dict[str, int], unshared: int, margin: float | None) -> tuple[VerdictKind, str]:
+    reasons = []
+    if found.n < FEWEST_TASKS:
+        reasons.append(f"{counted(found.n, 'paired task')}; {FEWEST_TASKS} are needed.")
+    if (found.coverage or 0.0) < LEAST_COVERAGE:
+        scored = f"{found.n:,} of {counted(counts['tasks'] - unshared, 'task')} {'was' if found.n == 1 else 'were'}"
+        reasons.append(f"{scored} scored on both sides; half is needed.")
+    if reasons:
         numbers = f" {found.lost:,} lost, {found.won:,} won, {counts['identical']:,} identical." if found.n else ""
-        return "too_little", f"Too little to conclude: {scored} scored on both sides.{numbers}"
+        return "too_little", f"Too little to conclude: {' '.join(reasons)}{numbers}"
     units = _Units.fit_for(found.rewards_are_shares, found.interval)
     interval, difference = found.interval, found.mean_difference or 0.0
     figures = f"{_interval(units, found)}; {_numbers(found)}"
@@ -146,14 +209,16 @@ def _numbers(found: Statistics) -> str:
 def _prompts(joined: Joined, warnings: dict[WarningCode, CheckWarning]) -> Iterator[str]:
     if "prompts_differ" in warnings:
         number, tasks = warnings["prompts_differ"].count, counted(joined.match.joined, "task")
-        yield f"{number:,} of {tasks} {'has' if number == 1 else 'have'} another prompt on the new side."
+        yield f"{number:,} of {tasks} {'has' if number == 1 else 'have'} a different prompt on the new side."
 
 
 def _masks(found: Statistics, counts: dict[str, int]) -> Iterator[str]:
-    number = found.masked_only.new
+    sides = (("new", found.masked_only.new), ("old", found.masked_only.old))
+    (name, number), *others = [each for each in sides if each[1]] or [("", 0)]
     if not number:
         return
-    masked = f"{counted(number, 'task')} {'is' if number == 1 else 'are'} masked on the new side only"
+    masked = f"{counted(number, 'task')} {'is' if number == 1 else 'are'} masked on the {name} side only"
+    masked += "".join(f", {other:,} on the {side} side only" for side, other in others)
     if found.bracket is None:
         yield f"{masked}."
         return

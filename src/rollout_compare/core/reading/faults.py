@@ -12,6 +12,7 @@ _LITERALS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 _NUMBER_START = re.compile(r"-|\.\d*|[eE][+-]?|-?\d+\.")
 _ESCAPE_LENGTH = 6
 _SAMPLE = 64
+_CSV_HEADER = re.compile(rb"\"?[A-Za-z_][\w .-]*\"?(?:[,;\t]\"?[\w .-]*\"?)+")
 
 
 def explain(line: bytes, number: int, fault: Exception, rest_is_blank: Callable[[], bool]) -> str:
@@ -30,17 +31,42 @@ def explain(line: bytes, number: int, fault: Exception, rest_is_blank: Callable[
         return "not JSON: the line holds NUL bytes (a disk that was full, or a write cut off?)"
     if not isinstance(fault, json.JSONDecodeError):
         return f"not JSON: {fault}"
+    return _not_json(line, number, fault, rest_is_blank)
+
+
+def _not_json(line: bytes, number: int, fault: json.JSONDecodeError, rest_is_blank: Callable[[], bool]) -> str:
+    """What is wrong with a line that is text, but not JSON."""
+    if fault.msg == "Extra data" and fault.doc[fault.pos] in '{["':
+        return f"not JSON: two JSON values on one line (column {fault.colno})"
+    if number == 1 and _looks_like_csv(line):
+        return "looks like CSV, not JSON Lines: write each row as one JSON object, such as mlr --icsv --ojsonl cat does"
     if fault.msg == "Extra data":
-        what = "two JSON values on one line" if fault.doc[fault.pos] in '{["' else "text after the JSON object"
-        return f"not JSON: {what} (column {fault.colno})"
-    if _ends_early(fault) and rest_is_blank():
-        return "the last line is cut short (a run killed while writing?)"
+        return f"not JSON: text after the JSON object (column {fault.colno})"
+    if _ends_early(fault):
+        if rest_is_blank():
+            return "the last line is cut short (a run killed while writing?)"
+        if number == 1:
+            return one_document(line)
     return f"not JSON: {fault.msg} (column {fault.colno})"
+
+
+def one_document(line: bytes) -> str:
+    """What to say of a JSON document that is not one object a line, by its first line."""
+    if line.lstrip().startswith(b"["):
+        return "a JSON array, not JSON Lines: jq -c '.[]' FILE writes its members a line each"
+    return "one JSON document over several lines, not JSON Lines: jq -c . FILE writes each object on one line"
+
+
+def _looks_like_csv(line: bytes) -> bool:
+    """Whether a line is a header of names with commas, semicolons or tabs between."""
+    return _CSV_HEADER.fullmatch(line.strip()) is not None
 
 
 def _foreign(line: bytes, number: int) -> str | None:
     """What kind of file a line that is not JSON belongs to, when it is a well-known one."""
     start = line.lstrip()[:_SAMPLE].lower()
+    if number == 1 and line.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return "a zip archive, not JSON Lines: unpack it first"
     if start.startswith(b"version https://git-lfs"):
         return "a Git LFS pointer, not the file it stands for (check out with `lfs: true`, or run `git lfs pull`)"
     if start.startswith((b"<!doctype html", b"<html")):

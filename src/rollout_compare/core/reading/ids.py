@@ -144,6 +144,10 @@ class IdColumn:
         if self.tasksets is not None:
             self._pad(rows)
 
+    def arrays(self) -> list[array[int]]:
+        """The arrays that the column is made of."""
+        return [self.ids] if self.tasksets is None else [self.ids, self.tasksets]
+
     def renamed(self, table: array[int]) -> IdColumn:
         """The same with each code looked up in `table`."""
         tasksets = None if self.tasksets is None else array("I", map(table.__getitem__, self.tasksets))

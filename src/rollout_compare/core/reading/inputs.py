@@ -24,15 +24,16 @@ _LISTED = 10
 
 @dataclass(frozen=True, slots=True)
 class ShardFiles:
-    """The files of one shard, paths as given; `sidecar` and `materialized` only when they exist."""
+    """The files of one shard, paths as given; those beside the rollouts only when they exist."""
 
     rollouts: str
     sidecar: str | None
     materialized: str | None
+    coverage: str | None
 
     def all(self) -> list[str]:
         """Every file of the shard that may be read."""
-        return [path for path in (self.rollouts, self.sidecar, self.materialized) if path is not None]
+        return [path for path in (self.rollouts, self.sidecar, self.materialized, self.coverage) if path is not None]
 
 
 def find_shards(paths: Sequence[str]) -> list[ShardFiles]:
@@ -49,7 +50,12 @@ def find_shards(paths: Sequence[str]) -> list[ShardFiles]:
         found.setdefault((status.st_dev, status.st_ino), path)
     listings: dict[str, list[str]] = {}
     return [
-        ShardFiles(path, _sibling(path, "_failures", listings), _sibling(path, "_materialized_inputs", listings))
+        ShardFiles(
+            path,
+            _sibling(path, "_failures", listings),
+            _sibling(path, "_materialized_inputs", listings),
+            _sibling(path, "_coverage", listings, (".json",)),
+        )
         for path in found.values()
     ]
 
@@ -132,8 +138,11 @@ def listed(files: list[str]) -> str:
     return ", ".join(files[:_LISTED]) + (f" and {len(files) - _LISTED} more" if len(files) > _LISTED else "")
 
 
-def _sibling(path: str, ending: str, listings: dict[str, list[str]]) -> str | None:
-    """The file beside `path` whose stem is longer by `ending`, in any case of its suffixes, packed or not."""
+def _sibling(path: str, ending: str, listings: dict[str, list[str]], wanted_suffixes: Sequence[str] = ()) -> str | None:
+    """The file beside `path` whose stem is longer by `ending`, in any case of its suffixes.
+
+    By default these are those of `path`, packed or not.
+    """
     directory, name = os.path.split(path)
     parts = _NAME.fullmatch(name)
     if parts is None:
@@ -142,7 +151,7 @@ def _sibling(path: str, ending: str, listings: dict[str, list[str]]) -> str | No
     if directory not in listings:
         listings[directory] = _names_in(directory)
     beside = [other for other in listings[directory] if other.startswith(wanted) and other != name]
-    for suffix in _suffixes(parts["extension"]):
+    for suffix in wanted_suffixes or _suffixes(parts["extension"]):
         exact = [other for other in beside if other == wanted + suffix]
         folded = [other for other in beside if other[len(wanted) :].lower() == suffix.lower()]
         for other in exact + sorted(folded):

@@ -66,6 +66,19 @@ def fields_of(line: Line, names: Iterable[str]) -> dict[str, Any]:
     return whole
 
 
+def field_names(line: Line) -> list[str]:
+    """The names of the top-level fields of the object on a line; none when it is not one."""
+    try:
+        return list(_raw_fields(line))
+    except (msgspec.MsgspecError, RecursionError):
+        pass
+    try:
+        whole = loads(line)
+    except (ValueError, RecursionError):
+        return []
+    return list(whole) if isinstance(whole, dict) else []
+
+
 def field_of(value: Any, path: str) -> Any:
     """The value at a dotted path of a JSON object; None where the path leads nowhere."""
     for name in path.split("."):

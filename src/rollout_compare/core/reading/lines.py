@@ -26,6 +26,9 @@ _SUFFIX: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd"}
 _COPY_BELOW = 16 << 10
 _READ_LIMIT = 4 << 20
 _KEPT_BUFFER = 4 << 20
+_SKIPPABLE_FRAME = b"\x2a\x4d\x18"
+"""What follows the first byte of a zstd frame that holds no data (RFC 8878, section 3.1.2)."""
+_ZIP = b"PK"
 _STARTS_OF_TEXT = b"{ \t\r\n[\xef\xff\xfe<v"
 
 
@@ -144,8 +147,13 @@ def _open(path: str) -> tuple[BinaryIO, InputFile]:
     except OSError as fault:
         disk.close()
         raise CompareInputError(path, _why_not(fault)) from None
+    try:
+        packing = _packing(path, head)
+    except CompareInputError:
+        disk.close()
+        raise
     size = 0 if is_pipe else status.st_size
-    return disk, InputFile(path, _packing(path, head), is_pipe, size, status.st_mtime_ns)
+    return disk, InputFile(path, packing, is_pipe, size, status.st_mtime_ns)
 
 
 def _why_not(fault: OSError) -> str:
@@ -160,11 +168,16 @@ def _packing(path: str, head: bytes) -> Packing:
     for packing, magic in _MAGIC.items():
         if head.startswith(magic):
             return packing
+    if head[1:] == _SKIPPABLE_FRAME:
+        return "zstd"
     by_name = _SUFFIX.get(os.path.splitext(path)[1].lower(), "plain")
     if by_name == "plain" or head[:1] in {bytes([first]) for first in _STARTS_OF_TEXT}:
         return "plain"
-    # Neither packed nor text: opening it as what its name says gives the clearest message.
-    return by_name
+    name = "gzip" if by_name == "gzip" else "zstd"
+    what = (
+        "a zip archive: unpack it first" if head.startswith(_ZIP) else "was the download cut off, or is it encrypted?"
+    )
+    raise CompareInputError(path, f"its name says {name}, but it is neither {name} data nor JSON Lines ({what})")
 
 
 def _unpacked(disk: BinaryIO, packing: Packing) -> BinaryIO:
@@ -224,6 +237,23 @@ def read_rows(file: InputFile, spans: list[tuple[int, int]]) -> Iterator[bytes]:
                 yield _without_mark(bytes(row), offset)
         except BrokenPackingError:
             _ended()
+
+
+def line_number(file: InputFile, offset: int) -> int | None:
+    """The 1-based number of the line at a byte offset of an input; None when it can no longer be counted."""
+    if file.is_pipe:
+        return None
+    number, position = 1, 0
+    try:
+        disk, _ = _open(file.path)
+        with disk:
+            source = _unpacked(disk, file.packing)
+            while position < offset and (piece := source.read(min(BLOCK, offset - position))):
+                number += piece.count(b"\n")
+                position += len(piece)
+    except (CompareInputError, BrokenPackingError, OSError):
+        return None
+    return number if position == offset else None
 
 
 def _without_mark(row: bytes, offset: int) -> bytes:

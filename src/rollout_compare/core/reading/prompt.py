@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -11,6 +12,8 @@ import xxhash
 
 _OTHER_PART = "\x1d"
 _DEFAULT_ROLE = "user"
+_ANSWERING = frozenset({"assistant", "model", "tool", "function"})
+"""Roles of messages that are no longer what was asked."""
 
 NO_PROMPT = 0
 
@@ -73,6 +76,18 @@ class Fingerprints:
                 self._known.clear()
             self._known[written] = found
         return found
+
+    def of_beginning(self, raw: bytes | memoryview | msgspec.Raw) -> int:
+        """The same of a text, or of the messages up to the first answer: a conversation may be kept as a whole.
+
+        The fingerprint of [user: "2+2?", assistant: "4", user: "sure?"] is that of [user: "2+2?"].
+        """
+        try:
+            messages = _decode(raw)
+        except (msgspec.MsgspecError, RecursionError):
+            messages = _messages(_loads(bytes(raw)))
+        asked = list(takewhile(lambda message: message.role not in _ANSWERING, messages))
+        return _of_messages(asked)
 
 
 def _of_messages(messages: list[Message]) -> int:

@@ -7,29 +7,66 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any
 
-from rollout_compare.core.reading.ids import Names
-from rollout_compare.core.reading.rows import Response, Row
+from rollout_compare.core.reading.ids import ABSENT, Names
+from rollout_compare.core.reading.rows import AgentRef, Response, Row
 from rollout_compare.core.redaction import Redaction, start_of
 from rollout_compare.core.schema import LABEL_LIMIT
 
 _NAN = float("nan")
 _INFINITE = float("inf")
-_NAMED = 1000
-"""How many models or agents of a side are told apart."""
+
+
+@dataclass(slots=True)
+class NameColumn:
+    """The code of one name per row, 0 for none; kept as one number as long as all rows have the same."""
+
+    same: int = ABSENT
+    codes: array[int] | None = None
+
+    def __getitem__(self, row: int) -> int:
+        return self.same if self.codes is None else self.codes[row]
+
+    def append(self, values: list[str | None], before: int, names: Names) -> None:
+        """Add the names of some rows; `before` is the number of rows so far."""
+        if self.codes is None and values.count(values[0]) == len(values):
+            code = names[values[0]]
+            self.same = self.same if before else code
+            if code == self.same:
+                return
+        if self.codes is None:
+            self.codes = array("I", [self.same]) * before
+        self.codes.extend(names.codes(values))
+
+    def seen(self, rows: int) -> Counter[int]:
+        """How many of all rows have each name."""
+        seen = Counter({self.same: rows}) if self.codes is None else Counter(self.codes)
+        del seen[ABSENT]
+        return seen
+
+    def keep_only(self, start: int, kept: Sequence[bool]) -> None:
+        """Drop some of the rows from `start` on."""
+        if self.codes is not None:
+            self.codes[start:] = array("I", compress(self.codes[start:], kept))
+
+    def renamed(self, table: array[int]) -> NameColumn:
+        """The same with each code looked up in `table`."""
+        codes = None if self.codes is None else array("I", map(table.__getitem__, self.codes))
+        return NameColumn(table[self.same], codes)
 
 
 @dataclass(slots=True)
 class Provenance:
     """Who made the rows of a side and what they took, one entry per row in each column that exists."""
 
-    models: Counter[str] = field(default_factory=Counter)
-    """How many rows name each model (`response.model`)."""
-    agents_seen: Counter[str] = field(default_factory=Counter)
-    """How many rows name each agent (`agent_ref.name`)."""
-    agents: array[int] | None = None
-    """The code of each row's agent; None when no row names one."""
+    models: NameColumn = field(default_factory=NameColumn)
+    """`response.model`."""
+    agents: NameColumn = field(default_factory=NameColumn)
+    """`agent_ref.name`, else another name that the row gives its agent."""
+    agent_field: str = AgentRef.field
+    """Where the first name of an agent stood."""
     measures: dict[str, array[float]] = field(default_factory=dict)
     """Tokens and seconds of each row, NaN where it has none; only what some row has."""
 
@@ -39,22 +76,27 @@ class Provenance:
         Names that have to be cut are redacted first; the others are as rows say them.
         """
         responses = [row.response for row in rows]
+        self.models.append(_names([response and response.model for response in responses], redact), before, names)
         # Most blocks of rows have no such field at all: one pass tells, before each field is looked at.
         if self.measures or any(_tells(responses)):
-            _count(self.models, _names([response and response.model for response in responses], redact))
             usages = [response and response.usage for response in responses]
             self._measure("output_tokens", before, [usage and usage.output_tokens for usage in usages])
             self._measure("input_tokens", before, [usage and usage.input_tokens for usage in usages])
         agents = _names([row.agent_ref and row.agent_ref.name for row in rows], redact)
-        if self.agents is not None or agents.count(None) != len(agents):
-            if self.agents is None:
-                self.agents = array("I", bytes(4 * before))
-            self.agents.extend(names.codes(agents))
-            _count(self.agents_seen, agents)
+        if self.agents.same == ABSENT and self.agents.codes is None:
+            self.agent_field = next((row.agent_ref.field for row in rows if row.agent_ref is not None), AgentRef.field)
+        self.agents.append(agents, before, names)
         run_times = [row.agent_run_time for row in rows]
         ends = [response and response.completed_at for response in responses]
         if "seconds" in self.measures or run_times.count(None) + ends.count(None) != 2 * len(rows):
             self._measure("seconds", before, list(map(_seconds, rows)))
+
+    def keep_only(self, start: int, kept: Sequence[bool]) -> None:
+        """Drop some of the rows from `start` on."""
+        self.models.keep_only(start, kept)
+        self.agents.keep_only(start, kept)
+        for column in self.measures.values():
+            column[start:] = array("d", compress(column[start:], kept))
 
     def _measure(self, name: str, before: int, values: list[Any]) -> None:
         if name not in self.measures:
@@ -73,16 +115,14 @@ class Provenance:
         self.measures[name].extend(column)
 
     def renamed(self, table: array[int]) -> Provenance:
-        """The same with each agent's code looked up in `table`."""
-        agents = None if self.agents is None else array("I", map(table.__getitem__, self.agents))
-        return replace(self, agents=agents)
+        """The same with each code looked up in `table`."""
+        return replace(self, models=self.models.renamed(table), agents=self.agents.renamed(table))
 
 
 def _tells(responses: Sequence[Response | None]) -> list[bool]:
-    """For each response whether it names a model, its tokens or when it was done."""
+    """For each response whether it tells its tokens or when it was done."""
     return [
-        response is not None
-        and (response.model is not None or response.usage is not None or response.completed_at is not None)
+        response is not None and (response.usage is not None or response.completed_at is not None)
         for response in responses
     ]
 
@@ -113,8 +153,3 @@ def _names(values: list[Any], redact: Redaction) -> list[str | None]:
     if set(map(type, values)) <= {str, type(None)} and max(map(len, filter(None, values)), default=0) <= LABEL_LIMIT:
         return values
     return [start_of(value, LABEL_LIMIT, redact) if isinstance(value, str) else None for value in values]
-
-
-def _count(counter: Counter[str], names: Sequence[str | None]) -> None:
-    if names.count(None) != len(names) and len(counter) < _NAMED:
-        counter.update(name for name in names if name is not None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -46,6 +46,7 @@ class Usage(msgspec.Struct, gc=False):
 class Response(msgspec.Struct, gc=False):
     """The response: its metadata, where agents leave their `…error_type`, who gave it and what it took."""
 
+    id: Any = None
     metadata: dict[str, Any] | None = None
     model: Any = None
     usage: Usage | None = None
@@ -56,7 +57,21 @@ class Response(msgspec.Struct, gc=False):
 class AgentRef(msgspec.Struct, gc=False):
     """Which agent made the attempt."""
 
+    field: ClassVar[str] = "agent_ref.name"
+    """Where the name stood."""
     name: Any = None
+
+
+class NamedAgent(AgentRef, gc=False):
+    """An agent that the row names by itself."""
+
+    field: ClassVar[str] = "agent"
+
+
+class AgentByServer(AgentRef, gc=False):
+    """An agent of which only the environment's server is known."""
+
+    field: ClassVar[str] = "_ng_environment_server"
 
 
 class Row(msgspec.Struct, gc=False):
@@ -84,6 +99,23 @@ class Row(msgspec.Struct, gc=False):
     run_id: Any = msgspec.field(name="_ng_run_id", default=None)
     agent_ref: AgentRef | None = None
     agent_run_time: Any = None
+    attempt_index: Any = msgspec.field(name="_ng_attempt_index", default=None)
+    ng_rollout_id: Any = msgspec.field(name="_ng_rollout_id", default=None)
+    rollout_id: Any = None
+    failure_class: Any = msgspec.field(name="_ng_failure_class", default=None)
+
+
+class Stray(msgspec.Struct, gc=False):
+    """What rows of other makers say of prompt and agent, in fields of their own."""
+
+    prompt: msgspec.Raw = msgspec.Raw(b"")
+    messages: msgspec.Raw = msgspec.Raw(b"")
+    input: msgspec.Raw = msgspec.Raw(b"")
+    question: msgspec.Raw = msgspec.Raw(b"")
+    instruction: msgspec.Raw = msgspec.Raw(b"")
+    problem: msgspec.Raw = msgspec.Raw(b"")
+    agent: Any = None
+    server: Any = msgspec.field(name="_ng_environment_server", default=None)
 
 
 class PipedRow(Row, gc=False):
@@ -92,26 +124,30 @@ class PipedRow(Row, gc=False):
     verifier_logs_dir: Any = None
 
 
-class SidecarRow(Row, gc=False):
-    """A record of a failures sidecar: what the collector says about a failed attempt."""
+class FailureRow(Row, gc=False):
+    """A record of a failed attempt, in a failures sidecar or among the rows: what the collector says about it."""
 
     failure_kind: Any = msgspec.UNSET
-    failure_class: Any = msgspec.field(name="_ng_failure_class", default=None)
     failure_message: Any = msgspec.field(name="_ng_failure_message", default=None)
     unrouted: Any = msgspec.field(name="_ng_unrouted_run_error", default=None)
     omitted: Any = msgspec.field(name="_ng_omitted_rollout", default=None)
+    is_omitted: Any = msgspec.field(name="_ng_omitted", default=None)
     never_started: Any = msgspec.field(name="_ng_dispatch_drained", default=None)
+    counts_as_zero: Any = msgspec.field(name="_ng_failure_counts_as_zero", default=None)
 
 
-def row_from(kind: type[Row], whole: dict[str, Any], path: str, number: int) -> Row:
-    """A row of the object on a line. Raises CompareInputError when its reward is not a number."""
+def row_from(kind: type[Row], whole: dict[str, Any], path: str, number: int, reward: str | None = None) -> Row:
+    """A row of the object on a line, its reward in the dotted field `reward` unless that is None.
+
+    Raises CompareInputError when the reward is not a number.
+    """
     values: dict[str, Any] = {}
     for name, written in zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True):
         if written in whole:
             shape = _SHAPES.get(name)
             values[name] = whole[written] if shape is None else shape(whole[written])
     try:
-        values["reward"] = _reward(whole.get("reward"))
+        values["reward"] = _reward(whole.get("reward")) if reward is None else chosen_reward(field_of(whole, reward))
     except TypeError as fault:
         raise CompareInputError(path, str(fault), line=number, task=task_label(whole)) from None
     return kind(**values)
@@ -126,6 +162,11 @@ def _reward(value: Any) -> float | None:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
+
+
+def chosen_reward(value: Any) -> float | None:
+    """The reward in a field that was chosen for it, where true and false are 1 and 0. Raises TypeError for others."""
+    return float(value) if isinstance(value, bool) else _reward(value)
 
 
 def kind_of(value: Any) -> str:
@@ -168,6 +209,7 @@ def _response(value: Any) -> Response | None:
         return None
     metadata, usage = value.get("metadata"), value.get("usage")
     return Response(
+        value.get("id"),
         metadata if isinstance(metadata, dict) else None,
         value.get("model"),
         Usage(usage.get("input_tokens"), usage.get("output_tokens")) if isinstance(usage, dict) else None,
@@ -222,3 +264,11 @@ def id_values(rows: Sequence[Row]) -> Iterator[tuple[str, list[Any]]]:
 def _carried(field_name: str, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
     if values.count(None) != len(values):
         yield field_name, values
+
+
+def some_name(row: Row) -> str | None:
+    """The best name for the task of a row that lacks the key asked for."""
+    for _, values in id_values([row]):
+        _, task_id = id_of(values[0])
+        return None if task_id is None else text_of(task_id)
+    return None

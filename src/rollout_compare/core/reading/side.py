@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import compress
 from typing import Any, NamedTuple
 
-from rollout_compare.core.reading.ids import ABSENT, IdColumn, Names, id_of, text_of
+from rollout_compare.core.reading.choice import Choice
+from rollout_compare.core.reading.ids import ABSENT, IdColumn, Names, id_of
 from rollout_compare.core.reading.inputs import ShardFiles
 from rollout_compare.core.reading.lines import InputFile
-from rollout_compare.core.reading.provenance import Provenance
+from rollout_compare.core.reading.provenance import NameColumn, Provenance
+from rollout_compare.core.reading.rollout_id import rollout_ids_of
 from rollout_compare.core.reading.row_reader import RowBlock
 from rollout_compare.core.reading.rows import Row, id_values
 from rollout_compare.core.reading.signals import Signals, SignalTable
+from rollout_compare.core.reading.stray import StrayParams
 from rollout_compare.core.redaction import KEEP, Redaction
 from rollout_compare.core.schema import ID_FIELDS, PROMPT, TASK_INDEX, TASK_KEY_CANDIDATES
 
 NO_INDEX = -1
 _LARGEST_INDEX = 1 << 62
-_DIGESTED = 1000
-"""How many values enter the digest at once."""
 KeyCode = tuple[int, int]
 """(taskset, id) as codes of the side's names; a taskset of 0 is none."""
 
 
 @dataclass(slots=True)
-class SidecarTally:
-    """What became of the records of a shard's failures sidecar."""
+class Tally:
+    """What became of the records of failed attempts: of a shard's failures sidecar, or among its rows."""
 
     records: int = 0
     standing: int = 0
@@ -45,21 +47,42 @@ class SidecarTally:
 
 @dataclass(slots=True)
 class Shard:
-    """One rollouts file of a side: rows `start` to `main_stop` are its own, up to `stop` its sidecar's."""
+    """One rollouts file of a side.
+
+    Rows `start` to `main_stop` are its own. Up to `stop` follow the records of failed attempts that stand: first those
+    that it holds itself, from `sidecar_start` on those of its sidecar, from `lost_start` on planned attempts that left
+    nothing, if these count.
+    """
 
     files: ShardFiles
     file: InputFile
-    sidecar_file: InputFile | None
     start: int
     main_stop: int
+    sidecar_start: int
+    lost_start: int
     stop: int
+    sidecar_file: InputFile | None = None
+    planned_file: InputFile | None = None
     indexed: dict[int, dict[str, set[KeyCode]]] = field(default_factory=dict)
     """What the materialized inputs say of the task indices that sidecar records carry."""
-    tally: SidecarTally = field(default_factory=SidecarTally)
+    tally: Tally = field(default_factory=Tally)
+    """Of the sidecar."""
+    own_tally: Tally = field(default_factory=Tally)
+    """Of the records among its rows."""
+    planned: int | None = None
+    """How many attempts were planned; None when nothing tells."""
+    left_out: int = 0
+    """How many rows and records there were that were not asked for."""
 
     def file_of(self, row: int) -> InputFile:
         """The file that a row of the shard is in."""
-        return self.sidecar_file if row >= self.main_stop and self.sidecar_file is not None else self.file
+        if row >= self.lost_start and self.planned_file is not None:
+            return self.planned_file
+        return self.sidecar_file if row >= self.sidecar_start and self.sidecar_file is not None else self.file
+
+    def tells_of_failures(self) -> int:
+        """How many attempts it knows besides its rows: records that stand or were set aside."""
+        return sum(tally.standing + tally.set_aside for tally in (self.tally, self.own_tally))
 
 
 class Zeroed(NamedTuple):
@@ -81,6 +104,8 @@ class Side:
     names: Names
     key: str | None = None
     """The explicit key the side was loaded with."""
+    choice: Choice = field(default_factory=Choice)
+    """Which rows were asked for, and which reward."""
     bytes: int = 0
     """Size of the rollouts files, as they lie on disk."""
     shards: list[Shard] = field(default_factory=list)
@@ -97,6 +122,10 @@ class Side:
     prompts: array[int] = field(default_factory=lambda: array("Q"))
     columns: dict[str, IdColumn] = field(default_factory=dict)
     """The id fields that at least one row carries."""
+    attempts: array[int] | None = None
+    """`_ng_attempt_index`, kept like `task_index`; None when no row has one."""
+    rollout_ids: array[int] | None = None
+    """A hash of the id that each row gives its rollout, see `rollout_ids_of`; None when no row has one."""
     provenance: Provenance = field(default_factory=Provenance)
     logs_dirs: dict[int, str] = field(default_factory=dict)
     """`verifier_logs_dir` of the rows that came through a pipe."""
@@ -128,8 +157,52 @@ class Side:
         self.lengths.extend(block.lengths)
         self.task_index.extend(self._indices([row.task_index for row in block.rows]))
         self.rollout_index.extend(self._indices([row.rollout_index for row in block.rows]))
+        self._append_attempts(block.rows, before)
         self._append_ids(block.rows, block.keys, before)
         self.provenance.append(block.rows, before, self.names, redact)
+
+    def _append_attempts(self, rows: Sequence[Row], before: int) -> None:
+        attempts = [row.attempt_index for row in rows]
+        if self.attempts is not None or attempts.count(None) != len(attempts):
+            if self.attempts is None:
+                self.attempts = array("q", [NO_INDEX]) * before
+            self.attempts.extend(self._indices(attempts))
+        ids = rollout_ids_of(rows)
+        if self.rollout_ids is not None or any(ids):
+            if self.rollout_ids is None:
+                self.rollout_ids = array("Q", bytes(8 * before))
+            self.rollout_ids.extend(ids)
+
+    def keep_only(self, start: int, kept: Sequence[bool]) -> None:
+        """Drop some of the rows from `start` on, of which each has its place in `kept`."""
+        numbered = [*self._columns(), *(column for ids in self.columns.values() for column in ids.arrays())]
+        for column in numbered:
+            column[start:] = array(column.typecode, compress(column[start:], kept))
+        self.provenance.keep_only(start, kept)
+        rows = list(compress(range(start, start + len(kept)), kept))
+        moved = {row: start + place for place, row in enumerate(rows)}
+        self.logs_dirs = {
+            moved.get(row, row): path for row, path in self.logs_dirs.items() if row < start or row in moved
+        }
+
+    def _columns(self) -> list[array[Any]]:
+        """The columns that every side has, and those that this one has besides."""
+        columns: list[array[Any]] = [self.rewards, self.signals, self.offsets, self.lengths]
+        columns += [self.task_index, self.rollout_index, self.prompts]
+        optional = [column for column in (self.attempts, self.rollout_ids) if column is not None]
+        return [*columns, *optional]
+
+    def prompts_of(self, rows: Sequence[Row]) -> list[int]:
+        """The fingerprint of each row's prompt."""
+        asked = [row.responses_create_params for row in rows]
+        if StrayParams not in set(map(type, asked)):
+            return self.names.prompts.of_all([None if params is None else params.input for params in asked])
+        usual = [None if params is None or type(params) is StrayParams else params.input for params in asked]
+        prompts = self.names.prompts.of_all(usual)
+        for place, params in enumerate(asked):
+            if type(params) is StrayParams:
+                prompts[place] = self.names.prompts.of_beginning(params.input)
+        return prompts
 
     def _append_ids(self, rows: Sequence[Row], keys: list[Any], before: int) -> None:
         carried = dict(id_values(rows))
@@ -195,9 +268,19 @@ class Side:
         """The row numbers of the rollouts files, one range a shard."""
         return [range(shard.start, shard.main_stop) for shard in self.shards]
 
+    def named(self, column: NameColumn) -> Counter[str]:
+        """How many rows have each name of a column of the provenance."""
+        seen = column.seen(len(self)) if len(self) else Counter()
+        texts = list(self.names) if seen else []
+        return Counter({str(texts[code]): number for code, number in seen.items()})
+
     def sidecar_rows(self) -> list[int]:
         """The row numbers of standing sidecar records."""
         return [row for shard in self.shards for row in range(shard.main_stop, shard.stop)]
+
+    def is_record(self, row: int) -> bool:
+        """Whether a row is the record of a failed attempt."""
+        return row >= self.shard_of(row).main_stop
 
     def shard_number(self, row: int) -> int:
         """The position, among the shards, of the one that a row came from."""
@@ -268,6 +351,7 @@ class Side:
             names=names,
             task_index=array("q", map(index, self.task_index)),
             rollout_index=array("q", map(index, self.rollout_index)),
+            attempts=None if self.attempts is None else array("q", map(index, self.attempts)),
             columns={name: column.renamed(table) for name, column in self.columns.items()},
             provenance=self.provenance.renamed(table),
             shards=[
@@ -275,33 +359,3 @@ class Side:
                 for shard in self.shards
             ],
         )
-
-    def digest(self) -> str:
-        """SHA-256 over the kept fields of all rows in reading order: same rows, same digest.
-
-        Neither how the rows are packed or split into shards changes it, nor what was asked for.
-        """
-        import hashlib
-
-        sha = hashlib.sha256()
-        texts = ["" if value is None else text_of(value) for value in self.names]
-
-        def add(name: str, values: Iterable[str]) -> None:
-            sha.update(f"\n{name}\n".encode())
-            values = iter(values)
-            while piece := list(islice(values, _DIGESTED)):
-                sha.update("".join([f"{value}\0" for value in piece]).encode("utf-8", "surrogatepass"))
-
-        for name in sorted(set(self.columns) & set(ID_FIELDS)):
-            column = self.columns[name]
-            add(name, map(texts.__getitem__, column.ids))
-            if column.tasksets is not None:
-                add(f"{name} taskset", map(texts.__getitem__, column.tasksets))
-        for name, indices in ((TASK_INDEX, self.task_index), ("_ng_rollout_index", self.rollout_index)):
-            add(name, (str(index) if index >= NO_INDEX else texts[-2 - index] for index in indices))
-        own = self.without_zeroed(self.zeroed)
-        signals = ((row, own.signal_table[code]) for row, code in enumerate(own.signals) if code)
-        add("signals", (f"{row} {said.said.hex()}" for row, said in signals))
-        sha.update(own.rewards.tobytes())
-        sha.update(own.prompts.tobytes())
-        return sha.hexdigest()

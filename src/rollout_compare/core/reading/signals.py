@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rollout_compare.core.reading.rows import Row, SidecarRow
+from rollout_compare.core.reading.rows import FailureRow, Row
 from rollout_compare.core.redaction import KEEP, MARGIN, Redaction, start_of
-from rollout_compare.core.schema import LABEL_LIMIT
+from rollout_compare.core.schema import LABEL_LIMIT, LOST_CLASS
 
 _ERROR_LIMIT = 120
 _ERROR_TYPE = "error_type"
@@ -62,26 +62,30 @@ class SignalTable:
         return other
 
 
+LOST = Signals(failure_kind=LOST_CLASS)
+"""Those of a planned attempt that left nothing and counts as reward 0."""
+
+
 def signals_of(row: Row, redact: Redaction = KEEP) -> Signals:
     """The signals of a row of a rollouts file."""
     raw = _signals_of(row, KEEP)
     return _hashed(raw, raw if redact is KEEP else _signals_of(row, redact))
 
 
-def signals_of_failure(record: SidecarRow, redact: Redaction = KEEP) -> Signals:
+def signals_of_failure(record: FailureRow, redact: Redaction = KEEP) -> Signals:
     """The signals of a failures sidecar record that stands: it is masked."""
     raw = _signals_of_failure(record, KEEP)
     return _hashed(raw, raw if redact is KEEP else _signals_of_failure(record, redact))
 
 
-def as_measured(said: Signals, failure_class: str, record: SidecarRow, redact: Redaction = KEEP) -> Signals:
+def as_measured(said: Signals, failure_class: str, record: FailureRow, redact: Redaction = KEEP) -> Signals:
     """The signals of a record that counts as reward 0 instead: a measured failure."""
     own = record.failure_kind
     kind = _label(failure_class if own is msgspec.UNSET or not own else own, redact)
     return said._replace(masked=None, failure_kind=kind)
 
 
-def failure_class_of(record: SidecarRow) -> str:
+def failure_class_of(record: FailureRow) -> str:
     """The failure class by which `--count-as-zero` names a record."""
     # A good deal longer than what is shown of it, for redaction.
     return _text(record.failure_class)[: LABEL_LIMIT + MARGIN] if record.failure_class else _DEFAULT_FAILURE
@@ -100,7 +104,7 @@ def _signals_of(row: Row, redact: Redaction) -> Signals:
     return Signals(masked, _agent_error(row, redact), measured)
 
 
-def _signals_of_failure(record: SidecarRow, redact: Redaction) -> Signals:
+def _signals_of_failure(record: FailureRow, redact: Redaction) -> Signals:
     kind = record.failure_kind
     if kind is msgspec.UNSET:
         kind = record.failure_class or _DEFAULT_FAILURE
