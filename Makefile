@@ -12,6 +12,9 @@ EXAMPLES := examples/legacy-vs-harbor examples/verifier-fix
 # More arguments for one run: `make test ARGS="-k masked"`, `make lock ARGS=--upgrade`.
 ARGS ?=
 
+# What a shell sets for Python could hide a fault that others have.
+unexport $(filter PYTHON%,$(.VARIABLES))
+
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help .venv demo test browser check e2e image format bench pictures schema golden action-files lock clean

@@ -26,6 +26,10 @@ settings.register_profile(
 )
 settings.load_profile("rollout-compare")
 
+# What a shell sets for Python could hide a fault from the commands that tests start.
+for name in [name for name in os.environ if name.startswith("PYTHON")]:
+    del os.environ[name]
+
 __all__ = ["descriptions", "enterprise", "github"]
 
 Row = dict[str, Any] | str | bytes

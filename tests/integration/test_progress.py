@@ -18,6 +18,11 @@ class Terminal(io.TextIOWrapper):
         return True
 
 
+class NoReader(io.BytesIO):
+    def write(self, data: object) -> int:
+        raise BrokenPipeError
+
+
 def error_output(
     monkeypatch: pytest.MonkeyPatch, rollouts: Rollouts, kind: type[io.TextIOWrapper], seconds: float
 ) -> str:
@@ -52,3 +57,16 @@ def test_otherwise_nothing_is_shown(
     else:
         monkeypatch.delenv("CI", raising=False)
     assert error_output(monkeypatch, rollouts, kind, seconds) == ""
+
+
+def test_a_terminal_that_has_gone_does_not_lose_the_report(monkeypatch: pytest.MonkeyPatch, rollouts: Rollouts) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    path = rollouts.write("old.jsonl", [{"task_id": "a", "reward": 1}])
+    clock = itertools.count(step=2)
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    report = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(sys, "stderr", Terminal(NoReader(), write_through=True))
+    monkeypatch.setattr(sys, "stdout", report)
+    assert main([str(path), str(path)]) == 0
+    report.seek(0)
+    assert "1 task compared" in report.read()
