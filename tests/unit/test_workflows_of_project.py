@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.places import ROOT
+
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 SCHEMAS = {
     ".github/dependabot.yml": "vendor.dependabot",

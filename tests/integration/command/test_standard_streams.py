@@ -10,15 +10,14 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from rollout_compare.version import VERSION
 from tests.conftest import Rollouts
+from tests.places import BIN
 
-BIN = Path(sys.executable).parent
 OUT, ERR = 1, 2
 REDIRECTED = {"full": ">/dev/full", "closed": ">&-"}
 GONE = "without a reader"
