@@ -64,7 +64,7 @@ bench: $(INSTALLED) ## Measure speed and memory against the plain way
 	@$(BIN)/python benchmarks/bench.py $(ARGS)
 
 pictures: $(INSTALLED) browser ## Draw the pictures of the reports in docs/images
-	@$(BIN)/python tools/pictures.py
+	@$(BIN)/python -m tools.pictures
 
 schema: $(INSTALLED) ## Write schema/summary.v1.json from the summary's model
 	@$(BIN)/python tools/summary_schema.py

@@ -101,7 +101,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
                 status = main([os.fspath(a) if isinstance(a, Path) else str(a) for a in argv])
             except SystemExit as stop:
                 status = int(stop.code or 0)
-        out, err = (stream.buffer.getvalue().decode("utf-8") for stream in streams)  # type: ignore[attr-defined]
+        out, err = (stream.buffer.getvalue().decode("utf-8") for stream in streams)
         return Run(status, out, err)
 
     return call

@@ -9,6 +9,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -28,9 +29,9 @@ from tests.stand_in import INSTALLATION, REPOSITORY, GitHub, hook
 from tests.stand_in.artifacts import OTHER_JOB, Artifacts
 from tests.stand_in.payloads import Payload, from_fork, payload, with_head
 
-try:
+if sys.version_info >= (3, 14):
     from compression import zstd
-except ImportError:
+else:
     from backports import zstd
 
 pytestmark = pytest.mark.e2e

@@ -59,7 +59,7 @@ def outside(work: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "outside"
     folder.mkdir()
     written = [word if word.startswith("--") else str(folder / word) for word in REPORTS]
-    command = [BIN / "rollout-compare", "old.jsonl", "new.jsonl", *written]
+    command = [str(BIN / "rollout-compare"), "old.jsonl", "new.jsonl", *written]
     printed = subprocess.run(command, cwd=work, capture_output=True, check=True, timeout=60).stdout
     (folder / "printed").write_bytes(printed)
     return folder

@@ -27,8 +27,8 @@ PINNED = re.compile(r"[\w.-]+/[\w.-]+(?:/[\w./-]+)?@[0-9a-f]{40} # v\d+\.\d+\.\d
 each_workflow = pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
 
 
-def load(file: Path) -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+def load(file: Path) -> dict[Any, Any]:
+    loaded: dict[Any, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return loaded
 
 

@@ -30,11 +30,11 @@ def error_output(
     path = rollouts.write("old.jsonl", [{"task_id": "a", "reward": 1}])
     clock = itertools.count(step=seconds)
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    errors = kind(io.BytesIO(), encoding="utf-8", write_through=True)
-    monkeypatch.setattr(sys, "stderr", errors)
+    errors = io.BytesIO()
+    monkeypatch.setattr(sys, "stderr", kind(errors, encoding="utf-8", write_through=True))
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO()))
     assert main([str(path), str(path)]) == 0
-    return errors.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    return errors.getvalue().decode()
 
 
 def test_a_long_read_on_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch, rollouts: Rollouts) -> None:
