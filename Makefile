@@ -12,6 +12,9 @@ EXAMPLES := examples/legacy-vs-harbor examples/verifier-fix
 # More arguments for one run: `make test ARGS="-k masked"`, `make lock ARGS=--upgrade`.
 ARGS ?=
 
+# What a shell sets for Python could hide a fault that others have.
+unexport $(filter PYTHON%,$(.VARIABLES))
+
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help .venv demo test browser check e2e image format bench pictures schema golden action-files lock clean
@@ -61,7 +64,7 @@ bench: $(INSTALLED) ## Measure speed and memory against the plain way
 	@$(BIN)/python benchmarks/bench.py $(ARGS)
 
 pictures: $(INSTALLED) browser ## Draw the pictures of the reports in docs/images
-	@$(BIN)/python tools/pictures.py
+	@$(BIN)/python -m tools.pictures
 
 schema: $(INSTALLED) ## Write schema/summary.v1.json from the summary's model
 	@$(BIN)/python tools/summary_schema.py

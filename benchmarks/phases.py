@@ -12,6 +12,7 @@ from rollout_compare.core.judging.assessment import assess
 from rollout_compare.core.judging.classify import Tasks
 from rollout_compare.core.reading.ids import Names
 from rollout_compare.core.reading.load import load_side
+from rollout_compare.core.schema import Both
 
 
 def main(old_path: str, new_path: str) -> None:
@@ -20,8 +21,8 @@ def main(old_path: str, new_path: str) -> None:
     marks = [time.process_time()]
     old, new = load_side(old_path, names=names), load_side(new_path, names=names)
     marks.append(time.process_time())
-    joined = join(old, new)
-    tasks = Tasks(old, new, joined.match)
+    joined = join(Both(old, new))
+    tasks = Tasks(Both(old, new), joined.match, joined.match.labels, Both(None, None))
     marks.append(time.process_time())
     assess(joined, tasks)
     marks.append(time.process_time())

@@ -26,6 +26,10 @@ settings.register_profile(
 )
 settings.load_profile("rollout-compare")
 
+# What a shell sets for Python could hide a fault from the commands that tests start.
+for name in [name for name in os.environ if name.startswith("PYTHON")]:
+    del os.environ[name]
+
 __all__ = ["descriptions", "enterprise", "github"]
 
 Row = dict[str, Any] | str | bytes
@@ -97,7 +101,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
                 status = main([os.fspath(a) if isinstance(a, Path) else str(a) for a in argv])
             except SystemExit as stop:
                 status = int(stop.code or 0)
-        out, err = (stream.buffer.getvalue().decode("utf-8") for stream in streams)  # type: ignore[attr-defined]
+        out, err = (stream.buffer.getvalue().decode("utf-8") for stream in streams)
         return Run(status, out, err)
 
     return call

@@ -24,12 +24,9 @@ def in_step(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     for name, lines in (_action_parts() if path == ACTION else _page_parts()).items():
         begin, end = _edges(path, name)
-        text, found = re.subn(
-            rf"(?<={re.escape(begin)}\n).*?(?={re.escape(end)}\n)",
-            lambda _, lines=lines: "".join(f"{line}\n" for line in lines),
-            text,
-            flags=re.DOTALL,
-        )
+        between = re.compile(rf"(?<={re.escape(begin)}\n).*?(?={re.escape(end)}\n)", re.DOTALL)
+        written = "".join(f"{line}\n" for line in lines)
+        text, found = between.subn(written.replace("\\", r"\\"), text)
         if found != 1:
             message = f"{path.name} needs `{begin}` and `{end}`, once each"
             raise SystemExit(message)

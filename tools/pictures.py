@@ -9,9 +9,10 @@ import tempfile
 from pathlib import Path
 
 import cmarkgfm
-from browser import find_browser
 from cmarkgfm.cmark import Options
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from tools.browser import find_browser
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"

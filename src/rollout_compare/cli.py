@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from rollout_compare.core.errors import UsageError
 from rollout_compare.core.field import is_field_name
+from rollout_compare.output import OutputError, error_line, print_aside, print_text, settle_streams
 from rollout_compare.version import VERSION, commit
 
 TYPE_CHECKING = False
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import re
     from typing import NoReturn
 
-_TERMINATED = 143
+_PRINTED, _UNPRINTED, _MISUSED, _TERMINATED = 0, 1, 2, 143
 _HELP_WIDTH = 100
 
 
@@ -31,8 +32,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with `argv` (default: the process's own) and return its exit status.
 
     0: a report was made, whatever it says; 1: an input cannot be read or an output cannot be written. Wrong usage
-    raises SystemExit(2), as argparse does.
+    raises SystemExit(2), as argparse does. Whether standard error can be written makes no difference.
     """
+    try:
+        return _main(argv)
+    except BrokenPipeError:
+        # Whoever read the help has seen enough.
+        return _PRINTED
+    except OutputError as fault:
+        print_aside(f"{error_line(str(fault))}\n")
+        return _UNPRINTED
+    finally:
+        settle_streams()
+
+
+def _main(argv: Sequence[str] | None) -> int:
     parser = _parser()
     for argument in sys.argv[1:] if argv is None else argv:
         if argument.startswith("--") and argument.endswith("=--"):
@@ -53,11 +67,23 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and exit."""
+        if sys.stderr is None:
+            # argparse would print the usage on standard output.
+            self.exit(_MISUSED)
         import os
 
         from rollout_compare.report.untrusted import Redactor, label
 
         super().error(label(Redactor.from_environment(os.environ)(message)).replace("##[", "##\\["))
+
+
+class _Help(argparse.Action):
+    """Prints the help. If that fails it is an error, as with a report; argparse's own action lets it pass."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print and exit."""
+        print_text([parser.format_help()])
+        parser.exit()
 
 
 class _Version(argparse.Action):
@@ -66,7 +92,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         """Print and exit."""
         made_from = commit()
-        sys.stdout.write(f"rollout-compare {VERSION}{f' ({made_from})' if made_from else ''}\n")
+        print_text([f"rollout-compare {VERSION}{f' ({made_from})' if made_from else ''}\n"])
         parser.exit()
 
 
@@ -78,6 +104,7 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="rollout-compare",
+        add_help=False,
         formatter_class=_formatter,
         description="Compare two rollout files task by task: what is identical, flipped, masked or missing.",
         epilog=(
@@ -86,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
         ),
     )
     add = parser.add_argument
+    add("-h", "--help", action=_Help, nargs=0, help="show this help message and exit")
     add(
         "old_rollouts",
         metavar="OLD",

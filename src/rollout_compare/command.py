@@ -54,8 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     except MemoryError:
         return _fail("not enough memory for these inputs")
     except BrokenPipeError:
-        # Whoever read the report has seen enough; what is still buffered must not raise at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read the report has seen enough.
         return _REPORT
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -172,12 +171,10 @@ def _progress(redact: Redactor) -> Iterator[Progress | None]:
         if now - begin > 1 and now - shown > _REFRESH:
             shown = now
             share = f"{100 * done // size:3d}%" if size else ""
-            sys.stderr.write(f"\r\x1b[Kreading {label(redact(os.path.basename(path)))} {share} {done / 1e6:,.0f} MB")
-            sys.stderr.flush()
+            print_aside(f"\r\x1b[Kreading {label(redact(os.path.basename(path)))} {share} {done / 1e6:,.0f} MB")
 
     try:
         yield show
     finally:
         if shown != begin:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            print_aside("\r\x1b[K")

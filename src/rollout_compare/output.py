@@ -9,8 +9,12 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from rollout_compare.core.errors import CompareInputError, UsageError
-from rollout_compare.core.redaction import Redaction
-from rollout_compare.report.untrusted import fitted, label
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from rollout_compare.core.redaction import Redaction
 
 _CHUNK = 64 << 10
 
@@ -24,12 +28,17 @@ _TASK_BYTES = 100
 
 def error_line(message: str) -> str:
     """A message as the one line that is printed for an error, in bytes no longer than 499."""
+    # Imported only now: --version and --help start at once.
+    from rollout_compare.report.untrusted import fitted
+
     # A runner of GitHub takes `##[` for the start of a command, anywhere in a line.
     return fitted(f"error: {message}".replace("##[", "##\\["), _ERROR_BYTES)
 
 
 def described(fault: CompareInputError, redact: Redaction) -> str:
     """An unreadable input on one line: where, what, and the task; short enough for an error line."""
+    from rollout_compare.report.untrusted import fitted, label
+
     line = "" if fault.line is None else f":{fault.line}"
     task = "" if fault.task is None else f" (task {fitted(redact(fault.task), _TASK_BYTES)})"
     said = f"{line}: {label(redact(fault.what))}{task}"
@@ -43,12 +52,32 @@ class OutputError(Exception):
 
 
 def print_aside(text: str) -> None:
-    """Write to standard error as UTF-8."""
+    """Write to standard error as UTF-8; what cannot be written there changes nothing else."""
     if sys.stderr is not None:
-        # Who cannot be told of a file must not lose the report for it.
         with contextlib.suppress(OSError):
             sys.stderr.buffer.write(text.encode("utf-8"))
             sys.stderr.flush()
+
+
+def settle_streams() -> None:
+    """Drop what the standard streams still hold and cannot write, once all is done and said.
+
+    Python flushes both as it exits. If that failed, it would say so itself and exit with status 120.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not _is_flushed(stream):
+            with contextlib.suppress(OSError):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, stream.fileno())
+                os.close(nowhere)
+
+
+def _is_flushed(stream: TextIO) -> bool:
+    try:
+        stream.flush()
+    except OSError:
+        return False
+    return True
 
 
 def print_text(pieces: Iterable[str]) -> None:

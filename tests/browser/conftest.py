@@ -90,7 +90,9 @@ def opened(tabs: Callable[..., Page], faults: list[str]) -> Iterator[Open]:
                 "console": lambda message: faults.append(f"console: {message.text}"),
                 "pageerror": lambda error: faults.append(f"error: {error}"),
                 "dialog": lambda dialog: faults.append(f"dialog: {dialog.message}"),
-                "request": lambda request: request.url.split("#")[0] == url or faults.append(request.url),
+                "request": lambda request: faults.extend(
+                    asked for asked in [request.url] if asked.split("#")[0] != url
+                ),
             }
             for event, listener in listeners.items():
                 page.on(event, listener)  # type: ignore[call-overload]

@@ -16,11 +16,11 @@ import pytest
 
 from tests.conftest import Rollouts
 from tests.integration.action.conftest import Clock, Stage, Step
+from tests.places import REAL_CASES, ROOT
 from tests.stand_in import GitHub
 from tests.stand_in.artifacts import Artifacts
 
-ROOT = Path(__file__).resolve().parents[2]
-CASE = ROOT / "tests" / "cases" / "real" / "18-legacy-vs-harbor-derived"
+CASE = REAL_CASES / "18-legacy-vs-harbor-derived"
 """Rollouts of five tasks, three of which flipped, with verifier logs."""
 TAG = "localhost/rollout-compare:e2e"
 BASE = "docker.io/library/" + re.findall(r"^ARG BASE_IMAGE=(.+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)[0]

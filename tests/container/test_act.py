@@ -19,18 +19,19 @@ from typing import Any
 
 import pytest
 
-from tests.container.conftest import CASE, ROOT, Podman
+from tests.container.conftest import CASE, Podman
 from tests.e2e.conftest import installed_client
 from tests.integration.action.conftest import HEAD, REPORT_FILES, REPORT_FOLDER, pull_request_event, row
 from tests.integration.action.recorded import BASE, own_event
 from tests.integration.action.zips import jsonl, zipped
+from tests.places import BIN, ROOT
 from tests.stand_in import INSTALLATION, REPOSITORY, GitHub, hook
 from tests.stand_in.artifacts import OTHER_JOB, Artifacts
 from tests.stand_in.payloads import Payload, from_fork, payload, with_head
 
-try:
+if sys.version_info >= (3, 14):
     from compression import zstd
-except ImportError:
+else:
     from backports import zstd
 
 pytestmark = pytest.mark.e2e
@@ -143,7 +144,7 @@ class Act:
         payload_file = self._folder / "event.json"
         payload_file.write_text(json.dumps(about or pull_request_event()), encoding="utf-8")
         command = [
-            *(Path(sys.executable).parent / "act", event, "--json", "--rm", "--pull=false", "--rebuild=false"),
+            *(BIN / "act", event, "--json", "--rm", "--pull=false", "--rebuild=false"),
             *("--action-offline-mode", "--no-cache-server", "--container-daemon-socket", "-", "--concurrent-jobs", "1"),
             *("--directory", repository, "--eventpath", payload_file),
             *("--platform", f"ubuntu-latest={MACHINE}", "--secret", f"GITHUB_TOKEN={INSTALLATION}"),

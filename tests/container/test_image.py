@@ -10,7 +10,6 @@ import re
 import select
 import shutil
 import subprocess
-import sys
 import threading
 import time
 import zipfile
@@ -20,8 +19,9 @@ from pathlib import Path
 import pytest
 
 from rollout_compare.version import VERSION
-from tests.container.conftest import BASE, CASE, ROOT, Podman, Runner, action_entrypoint
+from tests.container.conftest import BASE, CASE, Podman, Runner, action_entrypoint
 from tests.integration.action.conftest import COMMENTS, REPORT_FILES, REPORT_FOLDER
+from tests.places import BIN, ROOT
 from tests.stand_in import GitHub, hook
 from tests.stand_in.artifacts import Artifacts
 
@@ -59,7 +59,7 @@ def outside(work: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "outside"
     folder.mkdir()
     written = [word if word.startswith("--") else str(folder / word) for word in REPORTS]
-    command = [Path(sys.executable).parent / "rollout-compare", "old.jsonl", "new.jsonl", *written]
+    command = [str(BIN / "rollout-compare"), "old.jsonl", "new.jsonl", *written]
     printed = subprocess.run(command, cwd=work, capture_output=True, check=True, timeout=60).stdout
     (folder / "printed").write_bytes(printed)
     return folder

@@ -35,15 +35,15 @@ FORBIDDEN = '":<>|*?\r\n\\/'
 Casing = Literal["snake", "camel"]
 
 _SERVICE = "/twirp/github.actions.results.api.v1.ArtifactService/"
-_IDS = {"workflow_run_backend_id": str, "workflow_job_run_backend_id": str}
-_REQUIRED = {
+_IDS: dict[str, type] = {"workflow_run_backend_id": str, "workflow_job_run_backend_id": str}
+_REQUIRED: dict[str, dict[str, type]] = {
     "CreateArtifact": _IDS | {"name": str, "version": int},
     "FinalizeArtifact": _IDS | {"name": str, "hash": str},
     "ListArtifacts": _IDS,
     "DeleteArtifact": _IDS | {"name": str},
     "GetSignedArtifactURL": _IDS | {"name": str},
 }
-_OPTIONAL = {
+_OPTIONAL: dict[str, dict[str, type]] = {
     "CreateArtifact": {"expires_at": str, "mime_type": str},
     "FinalizeArtifact": {"size": str},  # the official client names none of 0
     "ListArtifacts": {"name_filter": str, "id_filter": str},

@@ -28,7 +28,7 @@ class Bodies:
         for name in ("organization", "parent", "source", "template_repository"):
             body.pop(name, None)
         self._name(body, repository.full_name)
-        facts = {"id": repository.id, "private": repository.private, "archived": repository.archived}
+        facts: dict[str, Any] = {"id": repository.id, "private": repository.private, "archived": repository.archived}
         facts["default_branch"] = repository.default_branch
         return body | facts | {"language": "Python", "fork": False}
 

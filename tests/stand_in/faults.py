@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tests.stand_in.server import GitHub, Request
+    from tests.stand_in.server import Request
 
-Hook = Callable[["GitHub", "Request"], object]
+Hook = Callable[[Any, "Request"], object]
+"""Takes the stand-in that is asked, and what it is asked."""
 
 _HTML = {"content-type": "text/html; charset=utf-8"}
 _UNICORN = "<!DOCTYPE html>\n<html><body><p>This page is taking too long to load.</p></body></html>\n"

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from rollout_compare.version import VERSION
+from tests.places import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 IMAGE = f"ghcr.io/some-owner/rollout-compare:1.2.3@{DIGEST}"
 CHANGELOG = """# Changelog

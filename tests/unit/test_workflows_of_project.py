@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.places import ROOT
+
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 SCHEMAS = {
     ".github/dependabot.yml": "vendor.dependabot",
@@ -26,8 +27,8 @@ PINNED = re.compile(r"[\w.-]+/[\w.-]+(?:/[\w./-]+)?@[0-9a-f]{40} # v\d+\.\d+\.\d
 each_workflow = pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
 
 
-def load(file: Path) -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+def load(file: Path) -> dict[Any, Any]:
+    loaded: dict[Any, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return loaded
 
 

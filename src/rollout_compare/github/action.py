@@ -30,7 +30,7 @@ from rollout_compare.github.event import Event, EventError, decide
 from rollout_compare.github.runner import Commands, Files, Workspace, free_place, made_folder
 from rollout_compare.github.settings import OUTPUTS, SettingError, Settings, count_outputs
 from rollout_compare.github.sides import Fetcher, Tools
-from rollout_compare.output import OutputError, described, whole_file
+from rollout_compare.output import OutputError, described, settle_streams, whole_file
 from rollout_compare.pipeline import Reports, Request
 from rollout_compare.report.budget import Limit
 from rollout_compare.report.by_hand import Download
@@ -61,7 +61,11 @@ def entry() -> NoReturn:
     if workspace:
         with contextlib.suppress(OSError):
             os.chdir(workspace)
-    sys.exit(main(os.environ))
+    try:
+        status = main(os.environ)
+    finally:
+        settle_streams()
+    sys.exit(status)
 
 
 def main(
@@ -94,8 +98,11 @@ def main(
 
 
 def _write(text: str) -> None:
-    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-    sys.stdout.buffer.flush()
+    if sys.stdout is not None:
+        # A step whose annotations nobody takes still has its comment, its files and its outputs.
+        with contextlib.suppress(OSError):
+            sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+            sys.stdout.buffer.flush()
 
 
 class _Step:

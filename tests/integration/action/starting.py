@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from unittest import mock
 
 from rollout_compare.github import action
 from rollout_compare.github.api import clock
@@ -28,7 +29,7 @@ class Impatient(clock.SystemClock):
 
 
 if __name__ == "__main__":
-    action.SystemClock = Impatient
+    mock.patch.object(action, "SystemClock", Impatient).start()
     option, *watched = sys.argv[1:] or [""]
     if option in ("--log", "--print"):
         for name in ("github", "github.Requester", "urllib3", "urllib3.connectionpool"):

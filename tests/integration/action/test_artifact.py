@@ -33,6 +33,8 @@ def test_all_report_files_are_one_artifact_and_the_page_is_one_by_itself(
     assert (done.status, done.warnings) == (0, [])
     assert sorted(artifacts.finished) == [NAME, f"{NAME}.html"]
     whole, page = artifacts.finished[NAME], artifacts.finished[f"{NAME}.html"]
+    assert whole.content is not None
+    assert page.content is not None
     with zipfile.ZipFile(io.BytesIO(whole.content)) as archive:
         assert archive.namelist() == sorted(REPORT_FILES)
         for name in REPORT_FILES:

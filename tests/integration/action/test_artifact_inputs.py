@@ -33,7 +33,8 @@ TRIGGER = 90
 
 @pytest.mark.parametrize("side", ["old", "new"])
 def test_a_side_that_is_not_given_is_one_error_with_both_names(recorded: Recorded, side: str) -> None:
-    done = recorded(**{f"{side}_artifact": ""})
+    given: dict[str, Any] = {f"{side}_artifact": ""}
+    done = recorded(**given)
     assert done.status == 2
     assert f"`{side}`" in done.error
     assert f"`{side}-artifact`" in done.error
@@ -43,7 +44,8 @@ def test_a_side_that_is_not_given_is_one_error_with_both_names(recorded: Recorde
 @pytest.mark.parametrize("side", ["old", "new"])
 def test_a_path_wins_over_an_artifact_with_a_warning(recorded: Recorded, side: str) -> None:
     recorded.old()
-    done = recorded(**{side: f"{side}.jsonl"})
+    given: dict[str, Any] = {side: f"{side}.jsonl"}
+    done = recorded(**given)
     assert done.status == 0
     [warning] = done.warnings
     assert f"`{side}-artifact`" in warning
@@ -60,7 +62,8 @@ def test_a_path_wins_over_an_artifact_with_a_warning(recorded: Recorded, side: s
     "value", [":", "..", ". ", ":rollouts.jsonl", f"{NAME}:/etc/passwd", f"{NAME}:../x", f"{NAME}:a/../../b"]
 )
 def test_a_place_in_an_artifact_that_is_not_allowed_is_an_error(recorded: Recorded, side: str, value: str) -> None:
-    done = recorded(**{f"{side}_artifact": value})
+    given: dict[str, Any] = {f"{side}_artifact": value}
+    done = recorded(**given)
     assert done.status == 2
     assert f"`{side}-artifact`" in done.error
     assert (recorded.github.requests, recorded.service.requests) == ([], [])
@@ -79,7 +82,8 @@ def test_a_place_in_an_artifact_that_is_not_allowed_is_an_error(recorded: Record
     ],
 )
 def test_a_number_that_makes_no_sense_is_an_error(recorded: Recorded, name: str, value: str) -> None:
-    done = recorded(**{name.replace("-", "_"): value})
+    given: dict[str, Any] = {name.replace("-", "_"): value}
+    done = recorded(**given)
     assert done.status == 2
     assert f"`{name}`" in done.error
 
@@ -143,7 +147,8 @@ def test_an_artifact_without_the_rollouts_is_one_error(
         recorded.old()
         recorded.service.artifacts.clear()
         recorded.service.add(NAME, content=zipped(files))
-    done = recorded(**{f"{side}_artifact": f"{NAME}:{place}" if place else NAME})
+    given: dict[str, Any] = {f"{side}_artifact": f"{NAME}:{place}" if place else NAME}
+    done = recorded(**given)
     assert done.status == 1
     assert [words for words in [NAME, *said] if words not in done.error] == []
 

@@ -9,6 +9,7 @@ import sys
 import threading
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,8 @@ LOSS = [row("a", 0.0, verifier_logs_dir="out/a"), row("b", 0.0)]
 
 
 def variables_of(recorded: Recorded) -> dict[str, str]:
-    given = {"old": "", "new": "", "old_artifact": NAME, "new_artifact": NAME, "about": recorded.event()}
+    given: dict[str, Any] = {"old": "", "new": "", "old_artifact": NAME, "new_artifact": NAME}
+    given["about"] = recorded.event()
     variables = recorded.stage.variables(recorded.github, environment=recorded.variables(), **given)
     return variables | {"GITHUB_WORKSPACE": str(recorded.stage.workspace), "PATH": os.environ["PATH"]}
 

@@ -224,7 +224,7 @@ def test_each_event_says_what_to_do(tmp_path: Path, row: Row) -> None:
     assert bool(found.reason) == (found.action is Action.NOTHING)
 
 
-ODD = [None, True, -1, 0, 1.5, [], {}, [{}], [None], [[1]], {"sha": 1}]
+ODD: list[Any] = [None, True, -1, 0, 1.5, [], {}, [{}], [None], [[1]], {"sha": 1}]
 
 
 @pytest.mark.parametrize("odd", ODD, ids=repr)

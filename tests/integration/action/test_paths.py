@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from typing import Any
 
 import pytest
 from backports import zstd
@@ -93,7 +94,8 @@ def test_a_folder_is_read(step: Stage, pull_request: GitHub) -> None:
 @pytest.mark.parametrize("side", ["old", "new"])
 @pytest.mark.parametrize("given", ["absent.jsonl", "/srv/of-the-host/x.jsonl", "absent/*.jsonl", "no-*.jsonl"])
 def test_a_missing_input_is_named_with_what_there_is(step: Stage, github: GitHub, side: str, given: str) -> None:
-    done = step(github, **{side: given})
+    inputs: dict[str, Any] = {side: given}
+    done = step(github, **inputs)
     assert done.status == 1
     assert given in done.error
     assert str(step.workspace) in done.error or "/github/workspace" in done.error

@@ -6,6 +6,7 @@ import base64
 import json
 import logging
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -121,7 +122,7 @@ def test_no_secret_is_told_whatever_fails(
     pull_request: GitHub,
     caplog: pytest.LogCaptureFixture,
     fault: Callable[[GitHub], object],
-    situation: dict[str, object],
+    situation: dict[str, Any],
 ) -> None:
     if situation:
         earlier = '<!-- rollout-compare:default -->\n<!-- rollout-compare-run {"run_id":"1"} -->\n### Earlier'

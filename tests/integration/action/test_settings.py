@@ -100,7 +100,8 @@ def test_nothing_else_is_true_or_false(step: Stage, github: GitHub, text: str) -
 def test_a_value_that_is_not_allowed_fails_with_the_inputs_name_and_what_is(
     step: Stage, github: GitHub, name: str, text: str, allowed: str
 ) -> None:
-    done = step(github, **{name: text})
+    given: dict[str, Any] = {name: text}
+    done = step(github, **given)
     assert done.status == 2
     assert f"`{name}`" in done.error
     assert allowed in done.error
@@ -110,7 +111,8 @@ def test_a_value_that_is_not_allowed_fails_with_the_inputs_name_and_what_is(
 
 def test_an_error_does_not_repeat_a_value_that_may_be_secret(step: Stage, github: GitHub) -> None:
     for name in ("tail", "comment", "comment_id", "pr_number", "margin", "job_summary", "redact", "key"):
-        done = step(github, **{name: f"( {TOKEN}\n::add-mask::x"})
+        given: dict[str, Any] = {name: f"( {TOKEN}\n::add-mask::x"}
+        done = step(github, **given)
         assert done.status == 2
         assert TOKEN not in done.told
 
@@ -118,7 +120,8 @@ def test_an_error_does_not_repeat_a_value_that_may_be_secret(step: Stage, github
 @pytest.mark.parametrize("name", ["old", "new"])
 @pytest.mark.parametrize("text", ["", "  \n "])
 def test_a_missing_side_is_named(step: Stage, github: GitHub, name: str, text: str) -> None:
-    done = step(github, **{name: text})
+    given: dict[str, Any] = {name: text}
+    done = step(github, **given)
     assert done.status == 2
     assert f"`{name}`" in done.error
 

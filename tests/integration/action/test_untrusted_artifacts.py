@@ -262,7 +262,11 @@ LOSS = [row("a", 0.0, verifier_logs_dir="out/a"), row("b", 0.0)]
 
 def test_logs_in_the_artifact_are_shown_for_a_flip(recorded: Recorded) -> None:
     recorded.old()
-    files = {ROLLOUTS: jsonl(LOSS), "out/a/test-stdout.txt": "the assertion failed", "out/a/core.bin": "x"}
+    files: dict[str, bytes | str] = {
+        ROLLOUTS: jsonl(LOSS),
+        "out/a/test-stdout.txt": "the assertion failed",
+        "out/a/core.bin": "x",
+    }
     recorded.service.add(NAME, content=zipped(files))
     done = recorded()
     [body] = recorded.github.state.bodies()
@@ -293,7 +297,8 @@ def test_logs_at_the_root_of_the_artifact_are_found(recorded: Recorded) -> None:
 def test_logs_outside_of_the_artifact_are_never_read(recorded: Recorded, logs: str) -> None:
     recorded.old()
     (recorded.stage.workspace / "test-stdout.txt").write_text("a file of the workspace")
-    files = {ROLLOUTS: jsonl([row("a", 0.0, verifier_logs_dir=logs), row("b", 0.0)]), "out/x.txt": "x"}
+    rollouts = jsonl([row("a", 0.0, verifier_logs_dir=logs), row("b", 0.0)])
+    files: dict[str, bytes | str] = {ROLLOUTS: rollouts, "out/x.txt": "x"}
     recorded.service.add(NAME, content=zipped(files))
     done = recorded()
     assert (done.status, done.json["counts"]["flipped"]) == (0, 1)

@@ -255,8 +255,9 @@ def test_a_key_is_taken_as_it_is_in_command_and_action(
     step: Stage, pull_request: GitHub, run: Callable[..., Run], key: str
 ) -> None:
     def keyed(value: str, reward: float) -> dict[str, Any]:
-        holder: Any = value
-        for name in reversed(key.split(".")):
+        *parents, last = key.split(".")
+        holder: dict[str, Any] = {last: value}
+        for name in reversed(parents):
             holder = {name: holder}
         return {"task_name": "the same for all", "reward": reward} | holder
 
@@ -313,7 +314,7 @@ def elaborate(step: Stage) -> Stage:
     return step
 
 
-INPUTS: dict[str, dict[str, object]] = {
+INPUTS: dict[str, dict[str, Any]] = {
     "nothing": {},
     "key": {"key": "uid"},
     "margin": {"key": "uid", "margin": "0.025"},
@@ -336,7 +337,7 @@ INPUTS: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("inputs", INPUTS.values(), ids=INPUTS.keys())
 def test_the_command_of_a_report_makes_the_same_comparison(
-    elaborate: Stage, pull_request: GitHub, run: Callable[..., Run], inputs: dict[str, object]
+    elaborate: Stage, pull_request: GitHub, run: Callable[..., Run], inputs: dict[str, Any]
 ) -> None:
     done = elaborate(pull_request, **inputs)
     [body] = pull_request.state.bodies()

@@ -211,9 +211,15 @@ def test_if_all_names_are_taken_it_is_given_up(upload: Uploader) -> None:
 
 
 Cause = Callable[[Artifacts, str], object]
+
+
+def always(outcome: Outcome) -> Cause:
+    return lambda artifacts, call: artifacts.fault(call, outcome, times=None)
+
+
 CAUSES: dict[str, Cause] = {
     **{
-        name: lambda artifacts, call, outcome=outcome: artifacts.fault(call, outcome, times=None)
+        name: always(outcome)
         for name, outcome in {
             "unavailable": unavailable(),
             "dropped": drop(),

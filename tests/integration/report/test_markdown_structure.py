@@ -132,7 +132,7 @@ def test_flips_are_in_order_of_what_was_lost_then_by_name(markdown: Callable[...
         "g": (0, 1),
     }
     old = [{"task_id": name, "reward": before} for name, (before, _) in rewards.items()]
-    new = [{"task_id": name, "reward": after} for name, (_, after) in rewards.items()]
+    new: list[Json] = [{"task_id": name, "reward": after} for name, (_, after) in rewards.items()]
     for row in new:
         if row["task_id"] in "gh":
             row["error"] = "broken"

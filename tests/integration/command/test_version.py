@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from rollout_compare.version import VERSION
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "src/rollout_compare"
 
 Git = Callable[..., str]

@@ -14,11 +14,10 @@ import pytest
 import yaml
 
 from rollout_compare.github.settings import input_names
+from tests.places import BIN, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLE = ROOT / "examples" / "legacy-vs-harbor"
-BIN = Path(sys.executable).parent
 
 
 def blocks(language: str = "") -> list[str]:

@@ -24,9 +24,9 @@ from rollout_compare.report import html
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.untrusted import Redactor
 from tests.conftest import Rollouts, Run
+from tests.places import ROOT
 
 Json = dict[str, Any]
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = [ROOT / "examples" / "legacy-vs-harbor" / f"{side}.jsonl" for side in ("old", "new")]
 
 

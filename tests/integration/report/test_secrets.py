@@ -131,7 +131,8 @@ KEYS = [
     Planted("OpenSSH key", private_key("OPENSSH ", 30), EDGES),
     Planted("EC key", private_key("EC ", 2), EDGES),
 ]
-by_name = {"ids": lambda secret: secret.name.replace(" ", "_")}
+Side = Path | list[Json]
+by_name: dict[str, Any] = {"ids": lambda secret: secret.name.replace(" ", "_")}
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ class Told:
 def tell(rollouts: Rollouts, run: Compare, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Told]:
     """Every report on two sides' rows; `secret` brings its environment variable and pattern along."""
 
-    def call(old: object, new: object, *options: object, secret: Planted | None = None) -> Told:
+    def call(old: Side, new: Side, *options: object, secret: Planted | None = None) -> Told:
         if secret is not None and secret.variable:
             monkeypatch.setenv(secret.variable, secret.text)
         patterns = ["--redact", secret.pattern] if secret is not None and secret.pattern else []
@@ -177,7 +178,8 @@ def tell(rollouts: Rollouts, run: Compare, monkeypatch: pytest.MonkeyPatch) -> C
             *paths, "--json", files[0], "--markdown", files[1], "--logs-root", rollouts.folder, *patterns, *options
         )
         assert done.status == 0, done.err
-        return Told(done.out, *(file.read_text(encoding="utf-8") for file in files), done.err)
+        summary, markdown = (file.read_text(encoding="utf-8") for file in files)
+        return Told(done.out, summary, markdown, done.err)
 
     return call
 
@@ -420,7 +422,8 @@ def test_no_piece_survives_what_a_terminal_does_to_a_line(
 def redactions(told: Told) -> tuple[str, str, int]:
     """How many secrets each report says that it redacted."""
     counts = [re.search(r"([\d,]+) secrets? redacted", report) for report in (told.text, told.markdown)]
-    return *(found[1] if found else "0" for found in counts), told.summary["redacted"]  # type: ignore[return-value]
+    text, markdown = (found[1] if found else "0" for found in counts)
+    return text, markdown, told.summary["redacted"]
 
 
 def test_reports_say_how_many_secrets_they_redacted(tell: Callable[..., Told]) -> None:

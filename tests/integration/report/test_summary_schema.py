@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.places import ROOT, SCHEMA
 
 
 def test_the_committed_schema_is_in_step_with_the_models() -> None:
@@ -14,4 +13,4 @@ def test_the_committed_schema_is_in_step_with_the_models() -> None:
     assert spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
-    assert (ROOT / "schema" / "summary.v1.json").read_text(encoding="utf-8") == tool.schema_text()
+    assert SCHEMA.read_text(encoding="utf-8") == tool.schema_text()

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import Run
+from tests.places import CASES, REAL_CASES
 
-CASES = Path(__file__).parent.parent / "cases"
-REAL = json.loads((CASES / "real" / "expected.json").read_text(encoding="utf-8"))
+REAL = json.loads((REAL_CASES / "expected.json").read_text(encoding="utf-8"))
 REFERENCE = sorted(folder for folder in (CASES / "reference").iterdir() if folder.is_dir())
 SIDE_FIELDS = ("rows", "masked", "agent_error", "failure_kind")
 
@@ -21,7 +21,7 @@ SIDE_FIELDS = ("rows", "masked", "agent_error", "failure_kind")
 @pytest.mark.parametrize("name", REAL)
 def test_a_pair_of_real_rollouts_gives_the_expected_counts(name: str, run: Callable[..., Run]) -> None:
     wanted = REAL[name]
-    done = run(CASES / "real" / name / "old.jsonl", CASES / "real" / name / "new.jsonl", "--json", "-")
+    done = run(REAL_CASES / name / "old.jsonl", REAL_CASES / name / "new.jsonl", "--json", "-")
     assert done.status == wanted["exit"]
     if wanted["exit"]:
         assert re.search(wanted["error_matches"], done.err)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import jsonschema
 import pytest
 
+from tests.places import SCHEMA
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
@@ -27,7 +29,6 @@ Runner = Callable[..., "Run"]
 Summary = Callable[..., Json]
 Sides = tuple[Path, Path]
 
-SCHEMA_FILE = Path(__file__).parents[2] / "schema/summary.v1.json"
 CATEGORIES = {"identical", "flipped", "flipped_agent_error", "masked", "missing"}
 
 
@@ -372,7 +373,7 @@ def test_a_digest_is_not_that_of_nothing(rollouts: Rollouts, summary: Summary) -
 
 @pytest.fixture(scope="module")
 def validator() -> jsonschema.Draft202012Validator:
-    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 

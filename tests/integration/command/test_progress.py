@@ -18,6 +18,11 @@ class Terminal(io.TextIOWrapper):
         return True
 
 
+class NoReader(io.BytesIO):
+    def write(self, data: object) -> int:
+        raise BrokenPipeError
+
+
 def error_output(
     monkeypatch: pytest.MonkeyPatch, rollouts: Rollouts, kind: type[io.TextIOWrapper], seconds: float
 ) -> str:
@@ -25,11 +30,11 @@ def error_output(
     path = rollouts.write("old.jsonl", [{"task_id": "a", "reward": 1}])
     clock = itertools.count(step=seconds)
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    errors = kind(io.BytesIO(), encoding="utf-8", write_through=True)
-    monkeypatch.setattr(sys, "stderr", errors)
+    errors = io.BytesIO()
+    monkeypatch.setattr(sys, "stderr", kind(errors, encoding="utf-8", write_through=True))
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO()))
     assert main([str(path), str(path)]) == 0
-    return errors.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    return errors.getvalue().decode()
 
 
 def test_a_long_read_on_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch, rollouts: Rollouts) -> None:
@@ -52,3 +57,16 @@ def test_otherwise_nothing_is_shown(
     else:
         monkeypatch.delenv("CI", raising=False)
     assert error_output(monkeypatch, rollouts, kind, seconds) == ""
+
+
+def test_a_terminal_that_has_gone_does_not_lose_the_report(monkeypatch: pytest.MonkeyPatch, rollouts: Rollouts) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    path = rollouts.write("old.jsonl", [{"task_id": "a", "reward": 1}])
+    clock = itertools.count(step=2)
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    report = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(sys, "stderr", Terminal(NoReader(), write_through=True))
+    monkeypatch.setattr(sys, "stdout", report)
+    assert main([str(path), str(path)]) == 0
+    report.seek(0)
+    assert "1 task compared" in report.read()

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import Rollouts, Row, Run
+from tests.places import REAL_CASES
 
 Summary = Callable[..., dict[str, Any]]
 Rows = list[dict[str, Any]]
 Pair = tuple[Rows, Rows]
 Judge = Callable[..., dict[str, str]]
 
-REAL = Path(__file__).parent.parent / "cases" / "real"
 MINUS = "\N{MINUS SIGN}"
 SINGLE_RUNS = "single runs: some of these flips would appear on a rerun"
 
@@ -496,7 +495,7 @@ VERDICTS = {
 @pytest.mark.parametrize("name", VERDICTS)
 def test_the_verdict_on_real_rollouts_is_sensible(name: str, summary: Summary) -> None:
     kind, start = VERDICTS[name]
-    verdict = summary(REAL / name / "old.jsonl", REAL / name / "new.jsonl")["verdict"]
+    verdict = summary(REAL_CASES / name / "old.jsonl", REAL_CASES / name / "new.jsonl")["verdict"]
     assert verdict["kind"] == kind
     assert verdict["sentence"].startswith(start)
 
@@ -514,17 +513,17 @@ def test_the_verdict_on_real_rollouts_is_sensible(name: str, summary: Summary) -
     ],
 )
 def test_the_verdict_on_real_rollouts_adds_what_matters(name: str, phrase: str, summary: Summary) -> None:
-    sentence = summary(REAL / name / "old.jsonl", REAL / name / "new.jsonl")["verdict"]["sentence"]
+    sentence = summary(REAL_CASES / name / "old.jsonl", REAL_CASES / name / "new.jsonl")["verdict"]["sentence"]
     assert phrase.lower() in sentence.lower()
 
 
 def test_an_unreadable_real_file_has_no_verdict(run: Callable[..., Run]) -> None:
-    folder = REAL / "15-placeholder-unreadable"
+    folder = REAL_CASES / "15-placeholder-unreadable"
     done = run(folder / "old.jsonl", folder / "new.jsonl")
     assert (done.status, done.out) == (1, "")
     assert re.fullmatch(r"error: [^\n]*old\.jsonl:1: [^\n]*\n", done.err)
 
 
 def test_all_real_cases_are_judged() -> None:
-    folders = {folder.name for folder in REAL.iterdir() if folder.is_dir()}
+    folders = {folder.name for folder in REAL_CASES.iterdir() if folder.is_dir()}
     assert folders == {*VERDICTS, "15-placeholder-unreadable"}

@@ -214,9 +214,9 @@ def test_long_names_and_errors_hold_the_limits(limit: Limit, place: str, text: s
 
 def test_a_very_long_name_is_cut_with_an_ellipsis_and_tables_stay_whole(rollouts: Rollouts) -> None:
     long = "very-long-name|" * 700
-    old = [{"task_id": f"{place} {long}", "reward": 1} for place in ("masked", "missing", "flip", "other")]
+    old: list[Json] = [{"task_id": f"{place} {long}", "reward": 1} for place in ("masked", "missing", "flip", "other")]
     old += [{"task_id": f"task-{at}", "reward": 1} for at in range(3_000)]
-    new = [{"task_id": f"masked {long}", "reward": None}, {"task_id": f"flip {long}", "reward": 0}]
+    new: list[Json] = [{"task_id": f"masked {long}", "reward": None}, {"task_id": f"flip {long}", "reward": 0}]
     new += [{"task_id": row["task_id"], "reward": 0.5} for row in old[4:]]
     new += [{"task_id": f"other {long}", "reward": 0.75}]
     facts = facts_of(rollouts.write("old.jsonl", old), rollouts.write("new.jsonl", new))

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -24,8 +24,8 @@ from rollout_compare.github.settings import OUTPUTS, SettingError, Settings, inp
 from rollout_compare.version import VERSION
 from tests.conftest import Run
 from tests.github import Element, rendered
+from tests.places import BIN, ROOT, SCHEMA
 
-ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("benchmarks/*.md")])
 WORKFLOWS = sorted((ROOT / "examples" / "workflows").glob("*.yml"))
@@ -33,7 +33,7 @@ REPORTS = (DOCS / "reports.md").read_text(encoding="utf-8")
 RECIPES = (DOCS / "recipes.md").read_text(encoding="utf-8")
 SEMANTICS = (DOCS / "semantics.md").read_text(encoding="utf-8")
 SUMMARY = SEMANTICS[SEMANTICS.index("## The JSON summary") : SEMANTICS.index("## Exit status")]
-SCHEMA: dict[str, Any] = json.loads((ROOT / "schema" / "summary.v1.json").read_text(encoding="utf-8"))
+SHAPE: dict[str, Any] = json.loads(SCHEMA.read_text(encoding="utf-8"))
 HEADINGS = ("h1", "h2", "h3", "h4")
 REQUIRED = {"INPUT_OLD": "old.jsonl", "INPUT_NEW": "new.jsonl"}
 
@@ -217,7 +217,7 @@ def shown_commands() -> list[tuple[str, str]]:
 
 def shell(script: str, folder: Path, *, stderr: int) -> str:
     """What a script prints, with this project's commands on its path."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["/bin/sh", "-c", script], cwd=folder, env={"PATH": path, "LC_ALL": "C.UTF-8"},
         stdout=subprocess.PIPE, stderr=stderr, encoding="utf-8", check=False, timeout=60,
@@ -274,8 +274,8 @@ def test_every_module_is_in_the_table_of_architecture_and_no_other_one() -> None
 
 def test_every_field_of_the_summary_is_told_under_its_name() -> None:
     told = set(re.findall(r"`(?:[a-z]+(?:\[\])?\.|\.)*(\w+)`", SUMMARY))
-    objects = SCHEMA["$defs"]
-    assert set(SCHEMA["properties"]) <= told | {"sides"}
+    objects = SHAPE["$defs"]
+    assert set(SHAPE["properties"]) <= told | {"sides"}
     for name in (
         *("BaselineSummary", "Counts", "JoinSummary", "OneSidedSummary", "SideSummary", "SidecarSummary"),
         *("StatisticsSummary", "TaskEntry", "TaskSideEntry", "VerdictSummary", "VerifierOutputEntry", "WarningEntry"),
@@ -291,13 +291,12 @@ def first_column(page: str, heading: str) -> list[str]:
 
 def test_every_warning_is_told_in_the_order_of_the_schema() -> None:
     assert (
-        first_column(SEMANTICS, "## Warnings and notes")
-        == SCHEMA["$defs"]["WarningEntry"]["properties"]["code"]["enum"]
+        first_column(SEMANTICS, "## Warnings and notes") == SHAPE["$defs"]["WarningEntry"]["properties"]["code"]["enum"]
     )
 
 
 def test_every_kind_of_verdict_is_told_wherever_kinds_are_listed() -> None:
-    kinds = set(SCHEMA["$defs"]["VerdictSummary"]["properties"]["kind"]["enum"])
+    kinds = set(SHAPE["$defs"]["VerdictSummary"]["properties"]["kind"]["enum"])
     statistics = (DOCS / "statistics.md").read_text(encoding="utf-8")
     rules = SEMANTICS[SEMANTICS.index("The **verdict** is") : SEMANTICS.index("## The text report")]
     for told in (SUMMARY, rules, statistics[statistics.index("## Verdict") :], OUTPUTS["verdict"]):
@@ -333,7 +332,7 @@ def test_every_target_of_make_that_is_told_is_there() -> None:
     assert told <= targets
 
 
-def rows(**rewards: list[float | None]) -> str:
+def rows(**rewards: Sequence[float | None]) -> str:
     """Rollouts of tasks, one row for each reward; None is a row without one."""
     lines = [{"task_id": task, "reward": reward} for task, found in rewards.items() for reward in found]
     return "".join(json.dumps(line) + "\n" for line in lines)
@@ -385,7 +384,8 @@ def test_the_questions_by_jq_are_answered_as_worked_out_by_hand(
     assert json.loads(interval) == pytest.approx([5, -0.1, -1, -0.1 + 2.77645 * 0.33166], abs=1e-4)
     # Two of the C(8, 4) = 70 ways to deal out four ones are as uneven as all on one side.
     task, winner, p = clear.split()
-    assert (task, winner, float(p)) == ("clear", "old", pytest.approx(2 / 70))
+    assert (task, winner) == ("clear", "old")
+    assert float(p) == pytest.approx(2 / 70)
     assert json.loads(reasons) == [{"reason": "no reward", "times": 3}]
     assert warnings == "unequal_repeats 1\n"
     assert gate == "true\n"

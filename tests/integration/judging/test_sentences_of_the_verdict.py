@@ -167,5 +167,5 @@ def test_p_has_two_digits_and_at_most_three_decimals(
 ) -> None:
     # 2/2^6 = 0.03125, 2/2^5 = 0.0625, 2/2^4 = 0.125, 2/2^2 = 0.5, 2/2^10 = 0.00195, 2/2^12 = 0.00049.
     rest = [1.0] * (40 - lost - won)
-    found = judge(rows([1] * lost + [0] * won + rest), rows([0] * lost + [1] * won + rest))
+    found = judge(rows([1.0] * lost + [0.0] * won + rest), rows([0.0] * lost + [1.0] * won + rest))
     assert f"exact p {text})" in found["verdict"]["sentence"] or f"exact p {text};" in found["verdict"]["sentence"]
