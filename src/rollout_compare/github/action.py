@@ -129,8 +129,9 @@ class _Step:
     def _own_template(self, given: str) -> Template:
         path = self._workspace.path(given)
         if not self._workspace.holds(path):
-            message = f"input `template` has a value that is not allowed: it takes a file in the workspace, not {given}"
-            raise SettingError(message)
+            raise SettingError(
+                f"input `template` has a value that is not allowed: it takes a file in the workspace, not {given}"
+            )
         return own_template(path)
 
     def run(self) -> int:

@@ -135,16 +135,15 @@ def _payload(path: str) -> Mapping[str, Any]:
         with Path(path).open("rb") as file:
             text = file.read(_LARGEST_EVENT + 1)
     except (OSError, ValueError) as fault:
-        message = f"the event file cannot be read ({getattr(fault, 'strerror', None) or 'no possible path'})"
-        raise EventError(message) from None
+        raise EventError(
+            f"the event file cannot be read ({getattr(fault, 'strerror', None) or 'no possible path'})"
+        ) from None
     if not text.strip() or len(text) > _LARGEST_EVENT:
-        message = "the event file is empty" if not text.strip() else "the event file is too large"
-        raise EventError(message)
+        raise EventError("the event file is empty" if not text.strip() else "the event file is too large")
     try:
         payload = json.loads(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
-        message = "the event file is not JSON"
-        raise EventError(message) from None
+        raise EventError("the event file is not JSON") from None
     return payload if isinstance(payload, dict) else {}
 
 
@@ -154,8 +153,7 @@ def decide(event: Event, pr_number: int | None = None) -> Decision:
     Raises SettingError when one is asked for outside of a repository.
     """
     if pr_number is not None and not event.repository:
-        message = "input `pr-number` needs a repository: GITHUB_REPOSITORY is not set"
-        raise SettingError(message)
+        raise SettingError("input `pr-number` needs a repository: GITHUB_REPOSITORY is not set")
     if event.name == "workflow_run":
         return _of_workflow_run(event, pr_number)
     if pr_number is not None:

@@ -175,16 +175,14 @@ def free_place(path: str) -> None:
     if stat.S_ISLNK(mode):
         os.unlink(path)
     elif not stat.S_ISREG(mode):
-        message = f"{path}: not a file"
-        raise OutputError(message)
+        raise OutputError(f"{path}: not a file")
 
 
 def made_folder(workspace: Workspace, folder: str) -> str:
     """A folder of the workspace, made if need be. Raises OutputError when it cannot be, or lies outside."""
     path = workspace.path(folder)
     if not workspace.holds(path) or os.path.realpath(path) == os.path.realpath(workspace.root):
-        message = f"{folder}: not a folder inside of the workspace"
-        raise OutputError(message)
+        raise OutputError(f"{folder}: not a folder inside of the workspace")
     missing = []
     parent = os.path.abspath(path)
     while not os.path.lexists(parent):
@@ -195,6 +193,5 @@ def made_folder(workspace: Workspace, folder: str) -> str:
         for made in missing:
             workspace.give_to_owner(made)
     except OSError as fault:
-        message = f"{folder}: cannot be made: {fault.strerror}"
-        raise OutputError(message) from None
+        raise OutputError(f"{folder}: cannot be made: {fault.strerror}") from None
     return path

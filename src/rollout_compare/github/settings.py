@@ -129,19 +129,17 @@ class Settings(BaseModel):
                 given[name] = value
         for name in ("old", "new"):
             if name not in given and f"{name}-artifact" not in given:
-                message = (
+                raise SettingError(
                     f"input `{name}` is missing: give it the path of a rollouts file, or `{name}-artifact` the name of "
                     "an artifact"
                 )
-                raise SettingError(message)
         try:
             return cls.model_validate(given)
         except ValidationError as fault:
             error = fault.errors()[0]
             name = str(error["loc"][0])
             context = error.get("ctx", {}).get("error", error["msg"])
-            message = f"input `{name}` has a value that is not allowed: it takes {context}"
-            raise SettingError(message) from None
+            raise SettingError(f"input `{name}` has a value that is not allowed: it takes {context}") from None
 
 
 def _given(environment: Mapping[str, str], name: str) -> str | None:

@@ -104,8 +104,7 @@ class Fetcher:
                         self._tools.warn(f"input `{side}-artifact` is ignored: `{side}` is given too, and wins")
                 elif artifact is not None:
                     if not self._event.repository:
-                        message = f"input `{side}-artifact` needs a repository: GITHUB_REPOSITORY is not set"
-                        raise SettingError(message)
+                        raise SettingError(f"input `{side}-artifact` needs a repository: GITHUB_REPOSITORY is not set")
                     content = self._old(artifact.name, sides) if side == "old" else self._new(artifact.name, sides)
                     if content is not None:
                         self._fetch(content, artifact, side, sides, stack)
@@ -234,8 +233,9 @@ class Fetcher:
     def _runs(self, name: str) -> Runs:
         """The runs of the repository, asked for with the step's token."""
         if not self._settings.github_token.get_secret_value():
-            what = "cannot be looked up without a `github-token`, which needs `actions: read`"
-            raise CompareInputError(f"artifact {name}", what)
+            raise CompareInputError(
+                f"artifact {name}", "cannot be looked up without a `github-token`, which needs `actions: read`"
+            )
         return Runs(self._tools.client, self._event.repository)
 
     def _fetch(
@@ -250,8 +250,9 @@ class Fetcher:
             root = os.path.join(os.path.realpath(folder), "unpacked")
             os.mkdir(root)
         except OSError as fault:
-            what = f"there is no room for temporary files: {fault.strerror}"
-            raise CompareInputError(f"artifact {name}", what) from None
+            raise CompareInputError(
+                f"artifact {name}", f"there is no room for temporary files: {fault.strerror}"
+            ) from None
         self.stand_ins |= {root: name, glob.escape(root): name}
         packed = os.path.join(folder, "content")
         try:

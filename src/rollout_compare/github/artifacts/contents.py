@@ -34,8 +34,10 @@ def of_this_run(service: Callable[[], Service], run: int, name: str) -> Content:
     except ArtifactError as fault:
         raise CompareInputError(_place(name), f"this run's artifacts cannot be looked at: {fault}") from None
     if stored is None:
-        what = f"this run, {run}, has none of that name{_named(others)}: name the job that uploads it in `needs`"
-        raise CompareInputError(_place(name), what)
+        raise CompareInputError(
+            _place(name),
+            f"this run, {run}, has none of that name{_named(others)}: name the job that uploads it in `needs`",
+        )
     found = stored
 
     def address() -> str:
@@ -53,8 +55,10 @@ def of_run(runs: Runs, run: int, name: str) -> tuple[Artifact, Content]:
         found = runs.artifacts_of(run, name)
     except ApiError as fault:
         if fault.status == 404:
-            what = f"there is no run {run} that the token can see: the job needs `permissions: actions: read`"
-            raise CompareInputError(_place(name), what) from None
+            raise CompareInputError(
+                _place(name),
+                f"there is no run {run} that the token can see: the job needs `permissions: actions: read`",
+            ) from None
         unreadable(name, fault)
     usable = [artifact for artifact in found if not artifact.is_expired]
     if not usable:

@@ -42,20 +42,17 @@ def download(address: Callable[[], str], path: str, *, digest: str, clock: Clock
         except _PassingError as fault:
             wait = float(2 ** (tries - 1))
             if tries == _TRIES or clock.now() + wait >= deadline:
-                message = f"cannot be downloaded: {fault}, {tries} times"
-                raise ArtifactError(message) from None
+                raise ArtifactError(f"cannot be downloaded: {fault}, {tries} times") from None
             clock.sleep(wait)
         except OSError as fault:
-            message = f"cannot be kept on disk: {fault.strerror or type(fault).__name__}"
-            raise ArtifactError(message) from None
+            raise ArtifactError(f"cannot be kept on disk: {fault.strerror or type(fault).__name__}") from None
         else:
             return
 
 
 def _compare(wanted: str, found: str) -> None:
     if wanted.startswith("sha256:") and wanted != found:
-        message = "its content is not what was uploaded (the digest differs)"
-        raise _PassingError(message)
+        raise _PassingError("its content is not what was uploaded (the digest differs)")
 
 
 def _keep(pieces: Iterator[bytes], path: str, is_too_late: Callable[[], bool]) -> str:
@@ -66,11 +63,9 @@ def _keep(pieces: Iterator[bytes], path: str, is_too_late: Callable[[], bool]) -
         for piece in pieces:
             size += len(piece)
             if size > _LARGEST:
-                message = f"is larger than {_LARGEST >> 30} GiB"
-                raise ArtifactError(message)
+                raise ArtifactError(f"is larger than {_LARGEST >> 30} GiB")
             if is_too_late():
-                message = f"cannot be downloaded within {_PATIENCE:.0f} s"
-                raise ArtifactError(message)
+                raise ArtifactError(f"cannot be downloaded within {_PATIENCE:.0f} s")
             digest.update(piece)
             file.write(piece)
     return f"sha256:{digest.hexdigest()}"
@@ -93,16 +88,13 @@ def _pieces(address: str, user_agent: str) -> Iterator[bytes]:
                 yield from answer.iter_content(_PIECE)
         except (requests.exceptions.RequestException, ValueError, OSError) as fault:
             # Its text holds the address.
-            message = f"the storage cannot be reached, or breaks off ({type(fault).__name__})"
-            raise _PassingError(message) from None
+            raise _PassingError(f"the storage cannot be reached, or breaks off ({type(fault).__name__})") from None
 
 
 def _check(status: int) -> None:
     if status == _OK:
         return
     if status in _GONE:
-        message = f"is no longer there (the storage answered {status})"
-        raise ArtifactError(message)
-    message = f"the storage answered {status}"
+        raise ArtifactError(f"is no longer there (the storage answered {status})")
     # An address that ran out is refused: the next try has a new one.
-    raise _PassingError(message)
+    raise _PassingError(f"the storage answered {status}")

@@ -61,8 +61,7 @@ class Sender:
                 return answer, number
             wait = float(2 ** (tries - 1))
             if tries == _TRIES or self._clock.now() + wait >= self._deadline:
-                message = f"the artifact service {why}" + (f", {tries} times" if tries > 1 else "")
-                raise ArtifactError(message)
+                raise ArtifactError(f"the artifact service {why}" + (f", {tries} times" if tries > 1 else ""))
             self._clock.sleep(wait)
         raise AssertionError
 
@@ -90,23 +89,19 @@ class Sender:
                 why = f"cannot be reached ({type(fault).__name__})"
                 if isinstance(fault, requests.exceptions.RequestException) and not isinstance(fault, ValueError):
                     return None, why
-                message = f"the artifact service {why}"
-                raise ArtifactError(message) from None
+                raise ArtifactError(f"the artifact service {why}") from None
         said = _said(answer)
         if 200 <= answer.status_code < 300:
             is_json = headers["accept"] != "application/json" or said is not None
             return (answer, "") if is_json else (None, "answered with something else than JSON")
         told = self._quoted(text_at(said, "msg") or text_at(said, "message"))
         if _QUOTA in told.lower():
-            message = f"the artifact storage is full: {told}"
-            raise ArtifactError(message)
+            raise ArtifactError(f"the artifact storage is full: {told}")
         if answer.status_code == 409:
-            message = "the artifact service answered 409" + (f": {told}" if told else "")
-            raise ConflictError(message)
+            raise ConflictError("the artifact service answered 409" + (f": {told}" if told else ""))
         if answer.status_code in _PASSING:
             return None, f"answered {answer.status_code}"
-        message = f"the artifact service answered {answer.status_code}" + (f": {told}" if told else "")
-        raise ArtifactError(message)
+        raise ArtifactError(f"the artifact service answered {answer.status_code}" + (f": {told}" if told else ""))
 
     def _quoted(self, message: str) -> str:
         """What the service says, without what must not be told, should it echo that."""

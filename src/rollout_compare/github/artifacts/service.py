@@ -65,8 +65,7 @@ class Backend:
             name, *ids = scope.split(":")
             if name == _SCOPE and len(ids) == 2 and all(ids):
                 return cls(*ids)
-        message = "the runtime token gives no right to artifacts"
-        raise ArtifactError(message)
+        raise ArtifactError("the runtime token gives no right to artifacts")
 
 
 class Stored(NamedTuple):
@@ -87,8 +86,7 @@ class Service:
         """Raises ArtifactError when the runner does not offer the service."""
         token, url = environment.get("ACTIONS_RUNTIME_TOKEN", ""), environment.get("ACTIONS_RESULTS_URL", "")
         if not token or not url:
-            message = "the runner offers no artifact service"
-            raise ArtifactError(message)
+            raise ArtifactError("the runner offers no artifact service")
         self._origin = _origin(url)
         self._token = token
         self._backend = Backend.from_token(token)
@@ -106,8 +104,7 @@ class Service:
         Raises NameTakenError when another job has one of that name, ArtifactError for everything else.
         """
         if self._is_old and mime_type != _ZIP:
-            message = "the service is an older one that takes zip files only"
-            raise ArtifactError(message)
+            raise ArtifactError("the service is an older one that takes zip files only")
         asked: dict[str, Any] = {"name": name}
         expires = self._expiry(retention_days)
         if expires is not None:
@@ -122,14 +119,12 @@ class Service:
             created = self._create(asked)
         address = text_at(created, "signed_upload_url") or text_at(created, "signedUploadUrl")
         if at(created, "ok") is not True or not address:
-            message = "the artifact service gave no place to upload to"
-            raise ArtifactError(message)
+            raise ArtifactError("the artifact service gave no place to upload to")
         size, digest = self._put(address, content, mime_type)
         finalized = self._call("FinalizeArtifact", {"name": name, "size": str(size), "hash": digest})
         number = str(at(finalized, "artifact_id") or at(finalized, "artifactId") or "")
         if at(finalized, "ok") is not True or not number.isdigit():
-            message = "the artifact service did not confirm the upload"
-            raise ArtifactError(message)
+            raise ArtifactError("the artifact service did not confirm the upload")
         return Uploaded(name, number, digest, f"{self._page}/{number}")
 
     def _create(self, asked: Mapping[str, Any]) -> Any:
@@ -174,8 +169,7 @@ class Service:
         answer = self._call("GetSignedArtifactURL", ids | {"name": stored.name})
         address = text_at(answer, "signed_url") or text_at(answer, "signedUrl")
         if not address:
-            message = "the artifact service gave no place to download from"
-            raise ArtifactError(message)
+            raise ArtifactError("the artifact service gave no place to download from")
         return address
 
     def _call(self, method: str, asked: Mapping[str, Any], otherwise: Mapping[str, Any] | None = None) -> Any:
@@ -192,8 +186,7 @@ class Service:
         try:
             return json.loads(answer.content)
         except (ValueError, RecursionError):
-            message = "the artifact service's answer makes no sense"
-            raise ArtifactError(message) from None
+            raise ArtifactError("the artifact service's answer makes no sense") from None
 
     def _put(self, address: str, content: BinaryIO, mime_type: str) -> tuple[int, str]:
         """Put the content into blocks at the signed address; its size in bytes, and its digest."""
@@ -222,8 +215,7 @@ def _origin(url: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        message = "ACTIONS_RESULTS_URL is no address"
-        raise ArtifactError(message)
+        raise ArtifactError("ACTIONS_RESULTS_URL is no address")
     return urlunsplit((parts.scheme, parts.netloc, "", "", ""))
 
 

@@ -97,8 +97,9 @@ class Unpacked:
     def _single_file(self, path: str) -> str:
         """The file that the artifact is, under the artifact's name."""
         if path:
-            what = "is a single file, and no zip with something inside: leave the path out"
-            raise CompareInputError(f"artifact {self._name}", what)
+            raise CompareInputError(
+                f"artifact {self._name}", "is a single file, and no zip with something inside: leave the path out"
+            )
         place = os.path.join(self.root, os.path.basename(self._name))
         try:
             with open(place, "xb") as target:
@@ -117,8 +118,7 @@ class Unpacked:
                     yield name
             except OSError as fault:
                 if fault.errno in _NO_ROOM:
-                    what = f"cannot be unpacked: {fault.strerror}"
-                    raise CompareInputError(f"artifact {self._name}", what) from None
+                    raise CompareInputError(f"artifact {self._name}", f"cannot be unpacked: {fault.strerror}") from None
 
     def _extract(self, member: str) -> None:
         assert self._archive is not None

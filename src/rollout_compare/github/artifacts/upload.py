@@ -98,8 +98,7 @@ def upload_under_free_name(
             return service.upload(numbered, content, mime_type, retention_days)
         except NameTakenError:
             continue
-    message = f"{_MOST_NAMES} artifacts of other jobs have that name already"
-    raise ArtifactError(message)
+    raise ArtifactError(f"{_MOST_NAMES} artifacts of other jobs have that name already")
 
 
 def allowed_name(name: str) -> str:
