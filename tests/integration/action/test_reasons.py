@@ -105,5 +105,5 @@ def test_two_comparisons_of_one_run_are_told_what_to_do(step: Stage, pull_reques
     step.write([row("a", 1.0), row("b", 0.0), row("c", 0.0)], [row("a", 0.0), row("b", 0.0), row("c", 1.0)])
     done = step(pull_request)
     assert done.warnings == [
-        "two comparisons of this run share one comment, and the last one stands: give each an own `comment-id`"
+        "two comparisons of this run share one comment, and the last one stands: give each its own `comment-id`"
     ]

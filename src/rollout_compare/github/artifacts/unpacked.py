@@ -19,7 +19,7 @@ _PIECE = 1 << 20
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 
 
-class Unpacked:
+class UnpackedArtifact:
     """The content of an artifact, as far as it is needed, in `root`, a folder that is there and empty.
 
     `name` is the artifact's, under which everything in the folder is told of.
@@ -46,6 +46,11 @@ class Unpacked:
                     "or cannot be files"
                 )
 
+    @property
+    def stand_ins(self) -> dict[str, str]:
+        """What is told in place of the temporary folder, as it is and as part of a glob."""
+        return {self.root: self._name, glob.escape(self.root): self._name}
+
     def rollouts(self, path: str) -> list[str]:
         """Extract the rollouts files that `path` names in the artifact, with what belongs to them, and name them.
 
@@ -53,17 +58,12 @@ class Unpacked:
         """
         if self._archive is None:
             return [self._single_file(path)]
-        place = os.path.join(self.root, path) if path else find_rollouts_below(self.root)
-        if not os.path.lexists(place):
-            # A glob, as far as it is one: the folder's own name is none.
-            place = os.path.join(glob.escape(self.root), path)
         try:
-            shards = find_shards([place])
+            shards = find_shards([self._place(path)])
         except CompareInputError as fault:
-            if not fault.is_missing:
-                raise
-            raise CompareInputError(fault.path, f"{fault.what} in the artifact{self._listed()}") from None
-        # The names are all that was there so far.
+            where = f" in the artifact, which holds {self._listed()}" if fault.is_missing else ""
+            raise CompareInputError(self._told(fault.path), self._told(fault.what) + where) from None
+        # Until now the folder held empty files, to be looked through by their names.
         shutil.rmtree(self.root)
         os.mkdir(self.root)
         for shard in shards:
@@ -91,8 +91,18 @@ class Unpacked:
         """Whether the artifact has a folder."""
         return posixpath.normpath(folder) in self._folders
 
+    def _place(self, path: str) -> str:
+        place = os.path.join(self.root, path) if path else find_rollouts_below(self.root)
+        # What is not there may be a glob; the name of the folder is not a part of it.
+        return place if os.path.lexists(place) else os.path.join(glob.escape(self.root), path)
+
     def _listed(self) -> str:
-        return f", which holds {listed(sorted(self._members))}" if self._members else ", which holds no file"
+        return listed(sorted(self._members)) if self._members else "no file"
+
+    def _told(self, text: str) -> str:
+        for path, name in self.stand_ins.items():
+            text = text.replace(path, name)
+        return text
 
     def _single_file(self, path: str) -> str:
         """The file that the artifact is, under the artifact's name."""
