@@ -1,7 +1,7 @@
-"""The Action: compares, writes the report files, comments, adds the job summary, sets the outputs.
+"""The Action: compares, writes the report files, comments, adds to the job summary, sets the outputs.
 
-A report, not a gate: the step fails only when an input cannot be read, or for a setting that makes no sense. All else
-is done as far as it can be, with a warning for what cannot.
+A step is a report, not a gate. It fails only when an input cannot be read, or when a setting is invalid. Whatever else
+goes wrong, such as a comment that may not be made, is a warning, and the step goes on.
 """
 
 from __future__ import annotations
@@ -72,13 +72,7 @@ def main(
         )
         commands = Commands(write or _write, redact)
         context = prepare(settings, environment, commands, redact, clock or SystemClock())
-        with contextlib.closing(context.client), contextlib.ExitStack() as stack:
-            try:
-                inputs = fetch(context, stack)
-            except CompareInputError as fault:
-                return _report_unreadable(context, fault, redact)
-            # Logs are read while reports are written: what was unpacked must still be there.
-            return report(context, inputs)
+        return run(context)
     except UsageError as fault:
         commands.error(str(fault))
         return _MISUSED
@@ -88,7 +82,7 @@ def main(
     except Exception as fault:  # noqa: BLE001 - a traceback may hold data, which the runner would read as commands
         place = traceback.extract_tb(fault.__traceback__)[-1]
         where = f"{os.path.basename(place.filename)}:{place.lineno}"
-        commands.error(f"a fault of rollout-compare itself, please report it: {type(fault).__name__} at {where}")
+        commands.error(f"this is a bug in rollout-compare, please report it: {type(fault).__name__} at {where}")
         return _UNREADABLE
 
 
@@ -97,17 +91,28 @@ def _write(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
+def run(context: Context) -> int:
+    """Fetch what a step is asked to compare, and report. The exit status of the step."""
+    with contextlib.closing(context.client), contextlib.ExitStack() as stack:
+        try:
+            inputs = fetch(context, stack)
+        except CompareInputError as fault:
+            return _report_unreadable(context, fault, context.redact)
+        # Logs are read while reports are written, so the unpacked artifacts stay until here.
+        return report(context, inputs)
+
+
 def report(context: Context, inputs: Inputs) -> int:
-    """Compare, and report wherever the step was asked to. The exit status of the step."""
+    """Compare, and report in all places that the inputs name. The exit status of the step."""
     redact = context.redact.branch(inputs.stand_ins)
     try:
         reports = Reports.from_request(_request(context, inputs), redact, with_html=True)
     except CompareInputError as fault:
         return _report_unreadable(context, fault, redact)
-    said = replace(_report_context(context), options=reports.options, downloads=inputs.downloads)
+    said = replace(_report_context(context, redact), options=reports.options, downloads=inputs.downloads)
     changed = _has_changed(reports)
     folder = _write_files(context, reports, said)
-    # Before anything is written that could link to them.
+    # First of all, so that the comment and the job summary can link to the artifacts.
     uploads = _upload(context, folder)
     posted = _comment(context, reports, said, uploads, create=context.settings.comment == "always" or changed)
     linked = uploads.linked(said)
@@ -121,7 +126,7 @@ def report(context: Context, inputs: Inputs) -> int:
 def _report_unreadable(context: Context, fault: CompareInputError, redact: Redactor) -> int:
     """Say that an input cannot be read, also where an older report may stand. The exit status of the step."""
     message = described(fault, redact)
-    said = _report_context(context)
+    said = _report_context(context, redact)
     stamp = Stamp(context.event.run, context.decision.head_sha, "")
     stamped = replace(said, run_line=stamp.text())
     context.posting.comment(lambda _: unreadable_report(message, stamped), stamp, create=False)
@@ -153,12 +158,12 @@ def _request(context: Context, inputs: Inputs) -> Request:
     )
 
 
-def _report_context(context: Context) -> ReportContext:
+def _report_context(context: Context, redact: Redactor) -> ReportContext:
     settings, event, decision = context.settings, context.event, context.decision
     title = [settings.title, f"pull request {decision.queue_number}" if decision.queue_number else ""]
     return ReportContext(
         comment_id=settings.comment_id,
-        title=shortened(" · ".join(filter(None, title)), _LONGEST_TITLE, context.redact),
+        title=shortened(" · ".join(filter(None, title)), _LONGEST_TITLE, redact),
         commit=decision.head_sha[:_SHORT_SHA],
         links=(Link("workflow run", event.run_url),) if event.run_url else (),
         attempt=event.run.attempt or None,
@@ -170,7 +175,7 @@ def _markdown(context: Context, reports: Reports, limit: Limit, said: ReportCont
 
 
 def _write_files(context: Context, reports: Reports, said: ReportContext) -> str | None:
-    """Write the report files; their folder, or None when that cannot be done."""
+    """Write the report files, and return their folder; None, with a warning, when they could not be written."""
     try:
         folder = made_folder(context.workspace, context.settings.report_dir)
         texts: dict[str, Callable[[], Iterable[str]]] = {
@@ -193,7 +198,7 @@ def _write_files(context: Context, reports: Reports, said: ReportContext) -> str
 
 
 def _upload(context: Context, folder: str | None) -> Uploads:
-    """Upload the report files, as far as that can be done."""
+    """Upload the report files, if that is wanted; what could not be uploaded is a warning."""
     settings = context.settings
     if not settings.upload_artifact or folder is None:
         return Uploads()
@@ -239,7 +244,9 @@ def _summarize(context: Context, markdown: Callable[[Limit], str]) -> None:
     if text:
         context.files.add_summary(text + "\n")
     else:
-        context.commands.warning("the report is not in the job summary, which is not there or has no room left")
+        context.commands.warning(
+            "the report was not added to the job summary: there is no job summary, or it has no room left"
+        )
 
 
 def _outputs(reports: Reports, *, changed: bool, folder: str | None, posted: list[Posted]) -> dict[str, str]:

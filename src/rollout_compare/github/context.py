@@ -1,4 +1,4 @@
-"""What a step knows before it fetches anything: its inputs, its event, and whom it asks and tells."""
+"""What a step knows before it fetches anything: its inputs, its event, and the services that it uses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Context:
     files: Files
     workspace: Workspace
     patience: Patience
-    """For all that the step asks of others."""
+    """The budget of waits for all requests of the step."""
     client: Client
     posting: Posting
 
@@ -65,7 +65,7 @@ def prepare(
 ) -> Context:
     """The context of a step in the current folder, the workspace.
 
-    Nothing is asked of anybody yet. Raises UsageError for settings that make no sense.
+    Sends no request. Raises UsageError for an invalid setting.
     """
     workspace = Workspace(environment)
     event = _event(environment, commands)
@@ -99,7 +99,7 @@ def _event(environment: Mapping[str, str], commands: Commands) -> Event:
     try:
         return Event.from_environment(environment)
     except EventError as fault:
-        commands.warning(f"{fault}: what it says of a pull request is not known")
+        commands.warning(f"{fault}: which pull request it is about is not known")
         return Event.from_environment({**environment, "GITHUB_EVENT_PATH": ""})
 
 

@@ -1,4 +1,4 @@
-"""Which pull request a run is about: decided from the event alone, in one function, before anything is asked.
+"""Which pull request a run is about: decided from the event alone, in one function, before any request is sent.
 
 Source: GitHub's documentation of the events that trigger workflows, and of their webhook payloads.
 """
@@ -54,7 +54,7 @@ class Decision:
     can_write: bool = True
     """Whether the token of such a run may comment at all."""
     reason: str = ""
-    """Why there is nothing to do, or nothing that may be done: words of ours."""
+    """Why no comment is made, as the end of a message; empty when one is made."""
     is_refused: bool = False
     """Whether a comment was asked for that must not be made."""
     queue_number: int | None = None
@@ -138,7 +138,7 @@ def _payload(path: str) -> Mapping[str, Any]:
             text = file.read(_LARGEST_EVENT + 1)
     except (OSError, ValueError) as fault:
         raise EventError(
-            f"the event file cannot be read ({getattr(fault, 'strerror', None) or 'no possible path'})"
+            f"the event file cannot be read ({getattr(fault, 'strerror', None) or 'not a valid path'})"
         ) from None
     if not text.strip() or len(text) > _LARGEST_EVENT:
         raise EventError("the event file is empty" if not text.strip() else "the event file is too large")
@@ -169,7 +169,8 @@ def decide(event: Event, pr_number: int | None = None) -> Decision:
     if not event.name:
         return Decision(Action.NOTHING, reason="not run by GitHub")
     return Decision(
-        Action.NOTHING, reason=f"{event.name} names no pull request: give input `pr-number` to comment on one"
+        Action.NOTHING,
+        reason=f"{event.name} events are not about a pull request: set input `pr-number` to comment on one",
     )
 
 
@@ -195,7 +196,7 @@ def _why_read_only(event: Event) -> str:
 def _of_pull_request(event: Event) -> Decision:
     number = _number(value_at(event.payload, "pull_request", "number"))
     if number is None:
-        return Decision(Action.NOTHING, reason="the event names no pull request")
+        return Decision(Action.NOTHING, reason="the event does not name a pull request")
     return _commenting(event, number, _sha(value_at(event.payload, "pull_request", "head", "sha")))
 
 
@@ -219,10 +220,10 @@ def _of_push(event: Event) -> Decision:
         queued = QUEUE.match(text_at(event.payload, "merge_group", "head_ref"))
     if queued is not None or event.name == "merge_group":
         number = int(queued["number"]) if queued is not None and len(queued["number"]) <= _LONGEST_NUMBER else None
-        return Decision(Action.NOTHING, reason="a merge queue is no place to comment", queue_number=number)
+        return Decision(Action.NOTHING, reason="runs of a merge queue do not comment", queue_number=number)
     sha = _sha(value_at(event.payload, "after")) or _sha(event.sha)
     if not event.ref.startswith("refs/heads/") or not sha or not sha.strip("0"):
-        return Decision(Action.NOTHING, reason="the push names no branch that a pull request could have")
+        return Decision(Action.NOTHING, reason="the push is not of a commit to a branch")
     return Decision(Action.FIND_BY_COMMIT, head_sha=sha)
 
 
@@ -230,7 +231,7 @@ def _of_workflow_run(event: Event, pr_number: int | None) -> Decision:
     run = value_at(event.payload, "workflow_run")
     sha = _sha(value_at(event.payload, "workflow_run", "head_sha"))
     if not isinstance(run, dict) or not sha:
-        reason = "the event names no commit, so that no pull request can be held against it"
+        reason = "the event does not name a commit, so no pull request can be checked against it"
         return Decision(Action.NOTHING, reason=reason, is_refused=pr_number is not None)
     if pr_number is not None:
         return Decision(Action.VERIFY, (pr_number,), sha)

@@ -86,7 +86,7 @@ class _Reference(NamedTuple):
 def fetch(context: Context, stack: contextlib.ExitStack) -> Inputs:
     """Both sides as files; those that are temporary are gone when the stack is closed.
 
-    Raises CompareInputError for an artifact that could not be fetched, SettingError when there can be none.
+    Raises CompareInputError for an artifact that could not be fetched, SettingError outside of a repository.
     """
     settings = context.settings
     artifact = _artifact(context, "new", settings.new, settings.new_artifact)
@@ -111,7 +111,7 @@ def _artifact(
     if artifact is None:
         return None
     if paths:
-        context.commands.warning(f"input `{side}-artifact` is ignored: `{side}` is given too, and wins")
+        context.commands.warning(f"input `{side}-artifact` is ignored, because `{side}` is set too")
         return None
     if not context.event.repository:
         raise SettingError(f"input `{side}-artifact` needs a repository: GITHUB_REPOSITORY is not set")
@@ -223,7 +223,9 @@ def _fetched(
         root = os.path.join(os.path.realpath(folder), "unpacked")
         os.mkdir(root)
     except OSError as fault:
-        raise CompareInputError(f"artifact {name}", f"there is no room for temporary files: {fault.strerror}") from None
+        raise CompareInputError(
+            f"artifact {name}", f"the temporary folder could not be created: {fault.strerror}"
+        ) from None
     packed = os.path.join(folder, "content")
     try:
         download(content.address, packed, digest=content.digest, patience=context.patience, user_agent=USER_AGENT)

@@ -1,6 +1,6 @@
-"""What inputs of the Action may hold: types that take the text which the runner passes and make a value of it.
+"""What inputs of the Action may hold: types that turn the text which the runner passes into a value.
 
-For a text that is none of the allowed ones, pydantic is told what the input takes instead.
+The error for an invalid text is the end of a sentence: "input `tail` must be" and then "a whole number".
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ArtifactPath(NamedTuple):
 
     name: str
     path: str = ""
-    """A file, a folder or a glob in the artifact; empty when its rollouts are to be found."""
+    """A file, a folder or a glob in the artifact; empty for the rollouts file that is to be looked for."""
 
 
 def _truth(value: Any) -> Any:
@@ -68,8 +68,8 @@ def _patterns(value: Any) -> Any:
                 patterns.append(re.compile(line.strip()))
             except (re.error, RecursionError, OverflowError) as fault:
                 # The pattern itself may be the secret.
-                where = f" at position {fault.pos}" if isinstance(fault, re.error) and fault.pos is not None else ""
-                raise ValueError(f"regular expressions, one per line, and line {number} is none{where}") from None
+                where = f" (position {fault.pos})" if isinstance(fault, re.error) and fault.pos is not None else ""
+                raise ValueError(f"regular expressions, one per line; line {number} is invalid{where}") from None
     return patterns
 
 
@@ -82,7 +82,7 @@ def _comment_mode(value: Any) -> Any:
 
 def _comment_id(value: Any) -> Any:
     if not _COMMENT_ID.fullmatch(value):
-        raise ValueError("1 to 64 of A-Z a-z 0-9 . _ -")
+        raise ValueError("1 to 64 of the characters A-Z a-z 0-9 . _ -")
     return value
 
 
@@ -117,7 +117,7 @@ def _margin(value: Any) -> Any:
     except ValueError:
         margin = 0.0
     if not 0 < margin < float("inf"):
-        raise ValueError("a difference of rewards above 0")
+        raise ValueError("a number above 0")
     return margin
 
 
@@ -135,7 +135,7 @@ def _artifact_path(value: Any) -> Any:
     is_name = name.strip(".") and len(name) <= _LONGEST_ARTIFACT_NAME and _NO_ARTIFACT_NAME.search(name) is None
     inside = posixpath.normpath(path) if path else ""
     if not is_name or inside.startswith(("/", "..")) or "\\" in path or not path.isprintable():
-        raise ValueError("the name of an artifact, or `name:path` with a path inside of it")
+        raise ValueError("the name of an artifact, or `name:path` with a path inside it")
     return ArtifactPath(name, "" if inside == "." else inside)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import pytest
@@ -150,7 +151,12 @@ def test_with_nothing_left_a_request_is_still_tried_once(step: Stage, pull_reque
 def test_a_step_has_one_client_whatever_it_asks(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     came: list[str] = []
     enter = Server.enter
-    monkeypatch.setattr(Server, "enter", lambda server, other: (came.append(server.origin), enter(server, other))[1])
+
+    def count(server: Server, connection: socket.socket) -> None:
+        came.append(server.origin)
+        enter(server, connection)
+
+    monkeypatch.setattr(Server, "enter", count)
     recorded.old()
     recorded.github.fault("GET", f"{ARTIFACTS}/*/zip", answer(503, {}))
     recorded.github.fault("GET", COMPARE, secondary_limit(1))

@@ -1,5 +1,5 @@
-"""Requests to the artifact service and to its storage, as far as both are alike: no other rights than those given, a
-failure that may pass told apart from one that will not, and answers quoted without secrets.
+"""Requests to the artifact service and to its storage: without credentials but those given, tried again when a failure
+may pass, and quoted without secrets.
 
 The runtime token and the signed addresses are as good as passwords: neither is part of any message.
 """
@@ -105,7 +105,7 @@ class Sender:
 
 @contextlib.contextmanager
 def plain_session(user_agent: str) -> Iterator[requests.Session]:
-    """A session of its own that adds no rights: of a header and of what .netrc says, the storage refuses either."""
+    """A session without credentials of its own, such as those in .netrc: the storage refuses requests with any."""
     import requests
 
     silence_libraries()
@@ -117,7 +117,7 @@ def plain_session(user_agent: str) -> Iterator[requests.Session]:
 
 
 def _no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Leave a request as it is: requests would put in what .netrc says of the host."""
+    """Leave a request as it is; without this, requests adds what .netrc says of the host."""
     return request
 
 

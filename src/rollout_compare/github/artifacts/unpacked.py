@@ -1,4 +1,4 @@
-"""An artifact's files in a folder of their own: the rollouts at once, logs when a report asks for them."""
+"""An artifact's files in a temporary folder: the rollouts at once, logs when a report asks for them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 class UnpackedArtifact:
     """The content of an artifact, as far as it is needed, in `root`, a folder that is there and empty.
 
-    `name` is the artifact's, under which everything in the folder is told of.
+    `name` is the artifact's; messages show it in place of the folder.
     """
 
     def __init__(self, content: BinaryIO, root: str, name: str, warn: Callable[[str], None]) -> None:
@@ -42,8 +42,8 @@ class UnpackedArtifact:
             left_out = self._archive.left_out + len(self._archive.names) - len(self._members)
             if left_out:
                 warn(
-                    f"artifact `{name}`: {left_out:,} of its entries are left out: links, or names that lead out of it "
-                    "or cannot be files"
+                    f"artifact `{name}`: {left_out:,} of its entries are ignored: links, or names that lead out of it "
+                    "or cannot be file names"
                 )
 
     @property
@@ -72,7 +72,7 @@ class UnpackedArtifact:
         return [shard.rollouts for shard in shards]
 
     def bring(self, path: str) -> None:
-        """Make a log or a folder of the artifact be there at its path, if it has one. Raises OSError."""
+        """Extract the log at a path of the folder, or make the folder, if the artifact has it. Raises OSError."""
         member = posixpath.normpath(os.path.relpath(path, self.root))
         target = os.path.join(self.root, member)
         if self._archive is None or os.path.lexists(target):
@@ -107,19 +107,19 @@ class UnpackedArtifact:
     def _single_file(self, path: str) -> str:
         """The file that the artifact is, under the artifact's name."""
         if path:
-            raise CompareInputError(
-                f"artifact {self._name}", "is a single file, and no zip with something inside: leave the path out"
-            )
+            raise CompareInputError(f"artifact {self._name}", "is a single file, not a zip: leave out the path")
         place = os.path.join(self.root, os.path.basename(self._name))
         try:
             with open(place, "xb") as target:
                 shutil.copyfileobj(self._content, target, _PIECE)
         except OSError as fault:
-            raise CompareInputError(f"artifact {self._name}", f"cannot be kept on disk: {fault.strerror}") from None
+            raise CompareInputError(
+                f"artifact {self._name}", f"could not be stored on disk: {fault.strerror}"
+            ) from None
         return place
 
     def _made_names(self, archive: Archive) -> Iterator[str]:
-        """Make an empty file for each name of the archive, for whoever looks for rollouts; the names that could be."""
+        """Make an empty file for each name of the archive, to look for rollouts; the names that worked."""
         for name in archive.names:
             place = os.path.join(self.root, name)
             try:
@@ -128,7 +128,9 @@ class UnpackedArtifact:
                     yield name
             except OSError as fault:
                 if fault.errno in _NO_ROOM:
-                    raise CompareInputError(f"artifact {self._name}", f"cannot be unpacked: {fault.strerror}") from None
+                    raise CompareInputError(
+                        f"artifact {self._name}", f"could not be unpacked: {fault.strerror}"
+                    ) from None
 
     def _extract(self, member: str) -> None:
         assert self._archive is not None
@@ -137,7 +139,7 @@ class UnpackedArtifact:
         except ArchiveError as fault:
             raise CompareInputError(f"{self._name}/{member}", f"cannot be read from the artifact: {fault}") from None
         except OSError as fault:
-            raise CompareInputError(f"{self._name}/{member}", f"cannot be unpacked: {fault.strerror}") from None
+            raise CompareInputError(f"{self._name}/{member}", f"could not be unpacked: {fault.strerror}") from None
 
     def _write(self, archive: Archive, member: str) -> None:
         target = os.path.join(self.root, member)

@@ -1,4 +1,4 @@
-"""The run to compare with, when none is named: of the merge base if there is one, else the newest that fits."""
+"""The run to compare with when none is named: one of the merge base, else the newest one that fits."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Reference(NamedTuple):
 
 @dataclass
 class _Met:
-    """What was met on the way and did not fit, for whoever asks why there is no baseline."""
+    """How many artifacts did not fit, by reason: what a report says when there is no baseline."""
 
     why: Counter[str] = field(default_factory=Counter)
 
@@ -158,8 +158,8 @@ def _advice(wanted: Wanted) -> Sentence:
     return Sentence(
         f"To make a baseline, let a run of {quoted(wanted.workflow)} on {quoted(wanted.branch)}, on push, on schedule "
         f"or by hand, upload its rollouts as artifact {quoted(wanted.artifact)} and succeed: the next comparison finds "
-        f"it. {field_name('old-branch')}, {field_name('old-workflow')} and {field_name('old-run-id')} name another "
-        f"place to look. At most the newest {MOST_ARTIFACTS:,} artifacts of a name are looked at."
+        f"it. Set {field_name('old-branch')}, {field_name('old-workflow')} or {field_name('old-run-id')} to look "
+        f"elsewhere. At most the newest {MOST_ARTIFACTS:,} artifacts of a name are looked at."
     )
 
 

@@ -107,7 +107,7 @@ class Posted(NamedTuple):
 
 
 class Writer:
-    """Writes the comment of one id. `warn` and `tell` are told what a person should know."""
+    """Writes the comment of one id. Messages go to `warn`, or to `tell` when nothing has to be done about them."""
 
     def __init__(
         self,
@@ -136,14 +136,14 @@ class Writer:
         sizes = list(sizes)
         thread = self._thread(number)
         for other in thread.others:
-            self._warn(f"another bot's comment carries the same marker and is left alone: {other.url}")
+            self._warn(f"a comment by a different bot carries the same marker and is left alone: {other.url}")
         if not thread.ours and not create:
             return Posted(0, "")
         for comment in thread.ours:
             standing = Stamp.from_body(comment.body)
             if standing is not None and stamp.is_other_of_same_run(standing):
                 self._warn(
-                    "two comparisons of this run share one comment, and the last one stands: "
+                    "two comparisons of this run share one comment, and the last one stays: "
                     "give each its own `comment-id`"
                 )
         if thread.ours:
@@ -200,9 +200,9 @@ class Writer:
         if best is None:
             return None
         if best[1].run > stamp.run:
-            self._tell("a newer run has commented already: its report stands")
+            self._tell("a newer run has already commented: its report stays")
         else:
-            self._tell("the comment is about the pull request's current commit, this run is not: it stands")
+            self._tell("the comment is about the pull request's current commit, and this run is not: the comment stays")
         return best[0]
 
     def _post(self, path: str, number: int, body: str, stamp: Stamp) -> Posted:
@@ -261,7 +261,7 @@ class Writer:
             pull_request = value_at(self._client.graphql(_QUERY, asked), "repository", "pullRequest")
             nodes, page = (value_at(pull_request, "comments", name) for name in ("nodes", "pageInfo"))
             if not isinstance(nodes, list) or not isinstance(page, Mapping):
-                raise ApiError("the pull request is not there", status=200)
+                raise ApiError("GitHub did not return the pull request", status=200)
             head = text_at(pull_request, "headRefOid")
             comments += [_of_node(node) for node in nodes if isinstance(node, Mapping)]
             if not page.get("hasNextPage"):

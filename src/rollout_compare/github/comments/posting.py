@@ -41,8 +41,8 @@ class Posting:
             return []
         if not decision.can_write:
             self._commands.warning(
-                f"not commented: {decision.reason}. The report is in `{settings.report_dir}`; to comment on it, let a "
-                f"workflow that is triggered by workflow_run do so: see {_RECIPES}"
+                f"not commented: {decision.reason}. The report is in `{settings.report_dir}`; to have it as a comment, "
+                f"add a second workflow, triggered by workflow_run: see {_RECIPES}"
             )
             return []
         if decision.action is Action.NOTHING:

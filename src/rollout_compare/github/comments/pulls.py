@@ -44,7 +44,11 @@ def _only_one(numbers: list[int]) -> PullRequests:
         return PullRequests(numbers)
     if not numbers:
         return PullRequests([], "no open pull request of that branch has the commit that was run as its head")
-    return PullRequests([], "several open pull requests have the commit that was run as their head", is_doubtful=True)
+    return PullRequests(
+        [],
+        "several open pull requests have the commit that was run as their head: set `pr-number` to one of them",
+        is_doubtful=True,
+    )
 
 
 def _with_head(entries: Iterator[Any], sha: str) -> Iterator[int]:
