@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from rollout_compare.github.api.clock import SystemClock
+from rollout_compare.github.api.patience import Patience
 from rollout_compare.github.artifacts.service import Service, Uploaded
 from rollout_compare.github.artifacts.upload import zipped
 from tests.e2e.conftest import installed_client
@@ -67,7 +68,7 @@ def artifacts(request: pytest.FixtureRequest) -> Iterator[Artifacts]:
 
 
 def uploaded(artifacts: Artifacts, name: str, content: io.BytesIO, mime_type: str) -> Uploaded:
-    service = Service(artifacts.environment, SystemClock(), user_agent="rollout-compare/0.0.0")
+    service = Service(artifacts.environment, Patience(SystemClock()), user_agent="rollout-compare/0.0.0")
     return service.upload(name, content, mime_type, retention_days=7)
 
 

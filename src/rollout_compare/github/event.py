@@ -1,4 +1,4 @@
-"""Which pull request a run is about: decided from the event alone, in one function, before anything is asked.
+"""Which pull request a run is about: decided from the event alone, in one function, before any request is sent.
 
 Source: GitHub's documentation of the events that trigger workflows, and of their webhook payloads.
 """
@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rollout_compare.github.api.payload import at, text_at
+from rollout_compare.github.api.payload import text_at, value_at
 from rollout_compare.github.settings import SettingError
 
 QUEUE = re.compile(r"(?:refs/heads/)?gh-readonly-queue/(?P<base>.+)/pr-(?P<number>[0-9]+)-[0-9a-f]{40,64}$")
@@ -54,7 +54,7 @@ class Decision:
     can_write: bool = True
     """Whether the token of such a run may comment at all."""
     reason: str = ""
-    """Why there is nothing to do, or nothing that may be done: words of ours."""
+    """Why no comment is made, as the end of a message; empty when one is made."""
     is_refused: bool = False
     """Whether a comment was asked for that must not be made."""
     queue_number: int | None = None
@@ -119,9 +119,11 @@ class Event:
     @property
     def run_url(self) -> str:
         """The page of the run; empty outside of GitHub."""
-        if not self.repository or not self.run.run_id:
-            return ""
-        return f"{self.server_url}/{self.repository}/actions/runs/{self.run.run_id}"
+        return self.page_of(self.run.run_id) if self.repository and self.run.run_id else ""
+
+    def page_of(self, run: int) -> str:
+        """The page of a run of the repository."""
+        return f"{self.server_url}/{self.repository}/actions/runs/{run}"
 
 
 class EventError(Exception):
@@ -135,16 +137,15 @@ def _payload(path: str) -> Mapping[str, Any]:
         with Path(path).open("rb") as file:
             text = file.read(_LARGEST_EVENT + 1)
     except (OSError, ValueError) as fault:
-        message = f"the event file cannot be read ({getattr(fault, 'strerror', None) or 'no possible path'})"
-        raise EventError(message) from None
+        raise EventError(
+            f"the event file cannot be read ({getattr(fault, 'strerror', None) or 'not a valid path'})"
+        ) from None
     if not text.strip() or len(text) > _LARGEST_EVENT:
-        message = "the event file is empty" if not text.strip() else "the event file is too large"
-        raise EventError(message)
+        raise EventError("the event file is empty" if not text.strip() else "the event file is too large")
     try:
         payload = json.loads(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
-        message = "the event file is not JSON"
-        raise EventError(message) from None
+        raise EventError("the event file is not JSON") from None
     return payload if isinstance(payload, dict) else {}
 
 
@@ -154,8 +155,7 @@ def decide(event: Event, pr_number: int | None = None) -> Decision:
     Raises SettingError when one is asked for outside of a repository.
     """
     if pr_number is not None and not event.repository:
-        message = "input `pr-number` needs a repository: GITHUB_REPOSITORY is not set"
-        raise SettingError(message)
+        raise SettingError("input `pr-number` needs a repository: GITHUB_REPOSITORY is not set")
     if event.name == "workflow_run":
         return _of_workflow_run(event, pr_number)
     if pr_number is not None:
@@ -169,7 +169,8 @@ def decide(event: Event, pr_number: int | None = None) -> Decision:
     if not event.name:
         return Decision(Action.NOTHING, reason="not run by GitHub")
     return Decision(
-        Action.NOTHING, reason=f"{event.name} names no pull request: give input `pr-number` to comment on one"
+        Action.NOTHING,
+        reason=f"{event.name} events are not about a pull request: set input `pr-number` to comment on one",
     )
 
 
@@ -193,22 +194,22 @@ def _why_read_only(event: Event) -> str:
 
 
 def _of_pull_request(event: Event) -> Decision:
-    number = _number(at(event.payload, "pull_request", "number"))
+    number = _number(value_at(event.payload, "pull_request", "number"))
     if number is None:
-        return Decision(Action.NOTHING, reason="the event names no pull request")
-    return _commenting(event, number, _sha(at(event.payload, "pull_request", "head", "sha")))
+        return Decision(Action.NOTHING, reason="the event does not name a pull request")
+    return _commenting(event, number, _sha(value_at(event.payload, "pull_request", "head", "sha")))
 
 
 def _own_head(event: Event, number: int) -> str:
     """The head that the event gives for this pull request, if it is about this one."""
-    if _number(at(event.payload, "pull_request", "number")) == number:
-        return _sha(at(event.payload, "pull_request", "head", "sha"))
+    if _number(value_at(event.payload, "pull_request", "number")) == number:
+        return _sha(value_at(event.payload, "pull_request", "head", "sha"))
     return ""
 
 
 def _of_issue_comment(event: Event) -> Decision:
-    number = _number(at(event.payload, "issue", "number"))
-    if number is None or not isinstance(at(event.payload, "issue", "pull_request"), dict):
+    number = _number(value_at(event.payload, "issue", "number"))
+    if number is None or not isinstance(value_at(event.payload, "issue", "pull_request"), dict):
         return Decision(Action.NOTHING, reason="the comment is on an issue, not on a pull request")
     return Decision(Action.COMMENT, (number,))
 
@@ -219,26 +220,26 @@ def _of_push(event: Event) -> Decision:
         queued = QUEUE.match(text_at(event.payload, "merge_group", "head_ref"))
     if queued is not None or event.name == "merge_group":
         number = int(queued["number"]) if queued is not None and len(queued["number"]) <= _LONGEST_NUMBER else None
-        return Decision(Action.NOTHING, reason="a merge queue is no place to comment", queue_number=number)
-    sha = _sha(at(event.payload, "after")) or _sha(event.sha)
+        return Decision(Action.NOTHING, reason="runs of a merge queue do not comment", queue_number=number)
+    sha = _sha(value_at(event.payload, "after")) or _sha(event.sha)
     if not event.ref.startswith("refs/heads/") or not sha or not sha.strip("0"):
-        return Decision(Action.NOTHING, reason="the push names no branch that a pull request could have")
+        return Decision(Action.NOTHING, reason="the push is not of a commit to a branch")
     return Decision(Action.FIND_BY_COMMIT, head_sha=sha)
 
 
 def _of_workflow_run(event: Event, pr_number: int | None) -> Decision:
-    run = at(event.payload, "workflow_run")
-    sha = _sha(at(event.payload, "workflow_run", "head_sha"))
+    run = value_at(event.payload, "workflow_run")
+    sha = _sha(value_at(event.payload, "workflow_run", "head_sha"))
     if not isinstance(run, dict) or not sha:
-        reason = "the event names no commit, so that no pull request can be held against it"
+        reason = "the event does not name a commit, so no pull request can be checked against it"
         return Decision(Action.NOTHING, reason=reason, is_refused=pr_number is not None)
     if pr_number is not None:
         return Decision(Action.VERIFY, (pr_number,), sha)
     listed = run.get("pull_requests")
     numbers = [
-        _number(at(entry, "number"))
+        _number(value_at(entry, "number"))
         for entry in (listed if isinstance(listed, list) else ())
-        if _sha(at(entry, "head", "sha")) == sha and _is_own(entry, event)
+        if _sha(value_at(entry, "head", "sha")) == sha and _is_own(entry, event)
     ]
     known = tuple(dict.fromkeys(number for number in numbers if number is not None))
     if known:
@@ -251,7 +252,7 @@ def _of_workflow_run(event: Event, pr_number: int | None) -> Decision:
 
 def _is_own(entry: Any, event: Event) -> bool:
     """Whether a pull request listed by a run is one of this repository: lists name those of forks' parents too."""
-    of_base, own = at(entry, "base", "repo", "id"), at(event.payload, "repository", "id")
+    of_base, own = value_at(entry, "base", "repo", "id"), value_at(event.payload, "repository", "id")
     return of_base is None or own is None or of_base == own
 
 

@@ -43,7 +43,7 @@ class Commands:
         self._annotate("notice", message)
 
     def warning(self, message: str) -> None:
-        """Tell of something that could not be done, and what to do about it."""
+        """Tell what could not be done, and what to change."""
         self._annotate("warning", message)
 
     def error(self, message: str) -> None:
@@ -85,7 +85,7 @@ class Files:
             piece = f"{name}<<{delimiter}\n{clean}\n{delimiter}\n"
             size += len(piece.encode("utf-8"))
             if size > _LONGEST_OUTPUTS:
-                self._warn("outputs of more than 1 MB are left out")
+                self._warn("outputs beyond 1 MB are omitted to fit the size limit")
                 break
             pieces.append(piece)
         self._append(self._output, "".join(pieces), "GITHUB_OUTPUT", "outputs are not set")
@@ -112,7 +112,7 @@ class Files:
             with open(path, "a", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         except (OSError, ValueError) as fault:
-            self._warn(f"{variable} cannot be written ({getattr(fault, 'strerror', None) or fault}): {consequence}")
+            self._warn(f"{variable} could not be written ({getattr(fault, 'strerror', None) or fault}): {consequence}")
 
 
 class Workspace:
@@ -138,16 +138,16 @@ class Workspace:
         return given
 
     def holds(self, path: str) -> bool:
-        """Whether a path lies inside of the workspace, whatever links are on the way."""
+        """Whether a path lies inside the workspace, whatever links are on the way."""
         root, resolved = os.path.realpath(self.root), os.path.realpath(path)
         return os.path.commonpath((root, resolved)) == root
 
     def visible(self) -> str:
-        """What the container can see, for the message about a path that it cannot."""
+        """What the workspace holds, for the message about a path that does not exist."""
         try:
             entries = sorted(os.listdir(self.root))
         except OSError:
-            return f"the workspace {self.root} cannot be listed"
+            return f"the workspace {self.root} could not be listed"
         if not entries:
             return (
                 f"the workspace {self.root} is empty: is there a checkout step before this one, and does the runner "
@@ -157,7 +157,7 @@ class Workspace:
         return f"the workspace {self.root} holds: {shown}"
 
     def give_to_owner(self, path: str) -> None:
-        """Let what was made in the workspace belong to whom the workspace belongs to."""
+        """Give a file or folder to the owner of the workspace, as this process may be root."""
         owner = os.stat(self.root)
         if os.geteuid() == 0:
             os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
@@ -166,7 +166,7 @@ class Workspace:
 def free_place(path: str) -> None:
     """See that a file can be written at `path` and nowhere else: what a checkout put there may be a link elsewhere.
 
-    Raises OutputError when there is something that is no file.
+    Raises OutputError when there is something else than a file.
     """
     try:
         mode = os.lstat(path).st_mode
@@ -175,16 +175,14 @@ def free_place(path: str) -> None:
     if stat.S_ISLNK(mode):
         os.unlink(path)
     elif not stat.S_ISREG(mode):
-        message = f"{path}: not a file"
-        raise OutputError(message)
+        raise OutputError(f"{path}: not a file")
 
 
 def made_folder(workspace: Workspace, folder: str) -> str:
-    """A folder of the workspace, made if need be. Raises OutputError when it cannot be, or lies outside."""
+    """A folder of the workspace, created if it does not exist. Raises OutputError, also for one outside."""
     path = workspace.path(folder)
     if not workspace.holds(path) or os.path.realpath(path) == os.path.realpath(workspace.root):
-        message = f"{folder}: not a folder inside of the workspace"
-        raise OutputError(message)
+        raise OutputError(f"{folder}: not a folder inside the workspace")
     missing = []
     parent = os.path.abspath(path)
     while not os.path.lexists(parent):
@@ -195,6 +193,5 @@ def made_folder(workspace: Workspace, folder: str) -> str:
         for made in missing:
             workspace.give_to_owner(made)
     except OSError as fault:
-        message = f"{folder}: cannot be made: {fault.strerror}"
-        raise OutputError(message) from None
+        raise OutputError(f"{folder}: could not be created: {fault.strerror}") from None
     return path

@@ -33,7 +33,7 @@ from rollout_compare.github.values import (
 
 
 class SettingError(UsageError):
-    """An input of the Action with a value that is not allowed: which input, and what is."""
+    """An invalid input of the Action; the message names it and says what it must be."""
 
 
 class Settings(BaseModel):
@@ -44,18 +44,18 @@ class Settings(BaseModel):
     old: Lines = Field(
         [],
         description="Reference rollouts: files (`.jsonl`, also `.gz` and `.zst`), directories or globs, one per line. "
-        "This or `old-artifact` must be given.",
+        "This or `old-artifact` must be set.",
     )
-    new: Lines = Field([], description="Candidate rollouts, likewise. This or `new-artifact` must be given.")
+    new: Lines = Field([], description="Candidate rollouts, in the same forms. This or `new-artifact` must be set.")
     old_artifact: ArtifactPlace = Field(
         None,
         description="Reference rollouts from an artifact of an earlier run: its name, or `name:path` with the file, "
-        "directory or glob inside of it. `old`, when it is given too, wins.",
+        "directory or glob inside it. Ignored when `old` is set too.",
     )
     new_artifact: ArtifactPlace = Field(
         None,
         description="Candidate rollouts from an artifact of this run, or of the run that triggered a `workflow_run`. "
-        "`new`, when it is given too, wins.",
+        "Ignored when `new` is set too.",
     )
     old_run_id: RunId = Field(None, description="The run that `old-artifact` belongs to. By default it is looked up.")
     old_branch: Branch = Field(
@@ -68,10 +68,12 @@ class Settings(BaseModel):
         description="The workflow among whose runs `old-artifact` is looked up: its file name or number. By default "
         "the workflow of this run, or of the run that triggered a `workflow_run`.",
     )
-    baseline_max_age: Days = Field(7, description="Days from which on a baseline is called stale, in a warning.")
-    key: FieldName = Field(None, description="Dotted field that names the task. By default it is found.")
+    baseline_max_age: Days = Field(7, description="Days from which a baseline is called stale, in a warning.")
+    key: FieldName = Field(None, description="Dotted field that names the task. By default it is detected.")
     tail: Number = Field(15, description="Lines of verifier output shown per flip; 0 shows none.")
-    logs_root: Lines = Field([], description="Folders that relative `verifier_logs_dir` paths begin in, one per line.")
+    logs_root: Lines = Field(
+        [], description="Folders in which relative `verifier_logs_dir` paths are looked up, one per line."
+    )
     old_logs_root: Lines = Field([], description="The same for the old side only.")
     new_logs_root: Lines = Field([], description="The same for the new side only.")
     verifier_fields: Fields = Field(
@@ -84,7 +86,7 @@ class Settings(BaseModel):
     redact: Patterns = Field(
         [], description="Regular expressions, one per line; what matches is shown as `[redacted]`."
     )
-    title: Title = Field("", description="Words for the title of the report.")
+    title: Title = Field("", description="Text for the title of the report.")
     comment: CommentMode = Field(
         "always",
         description="When to comment on the pull request: `always`, `changes` (only when a task flipped or a check "
@@ -93,7 +95,9 @@ class Settings(BaseModel):
     comment_id: CommentId = Field(
         "default", description="Tells several comparisons in one pull request apart: each id has its own comment."
     )
-    pr_number: Positive = Field(None, description="The pull request to comment on. By default the event tells.")
+    pr_number: Positive = Field(
+        None, description="The pull request to comment on. By default it is taken from the event."
+    )
     github_token: Token = Field(
         SecretStr(""),
         description="Token that writes the comment; needs `pull-requests: write`. To look up artifacts of other "
@@ -106,10 +110,10 @@ class Settings(BaseModel):
         "report by itself, to open in the browser.",
     )
     artifact_name: ArtifactName = Field(
-        "rollout-compare", description="Name of the artifact; the HTML report's has `.html` behind it."
+        "rollout-compare", description="Name of the artifact; that of the HTML report ends in `.html`."
     )
     retention_days: Positive = Field(
-        None, description="Days that the artifacts are kept. By default as the repository says."
+        None, description="Days to keep the artifacts. By default as the repository is set."
     )
     report_dir: str = Field(
         "rollout-compare-report", description="Folder in the workspace for summary.json, report.md and report.html."
@@ -120,7 +124,7 @@ class Settings(BaseModel):
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
         """The settings that the runner passes as `INPUT_*` variables.
 
-        Raises SettingError for the first input that is missing or has a value that is not allowed.
+        Raises SettingError for the first input that is missing or invalid.
         """
         given = {}
         for name in input_names():
@@ -129,19 +133,17 @@ class Settings(BaseModel):
                 given[name] = value
         for name in ("old", "new"):
             if name not in given and f"{name}-artifact" not in given:
-                message = (
-                    f"input `{name}` is missing: give it the path of a rollouts file, or `{name}-artifact` the name of "
-                    "an artifact"
+                raise SettingError(
+                    f"input `{name}` is missing: set it to the path of a rollouts file, or set `{name}-artifact` to "
+                    "the name of an artifact"
                 )
-                raise SettingError(message)
         try:
             return cls.model_validate(given)
         except ValidationError as fault:
             error = fault.errors()[0]
             name = str(error["loc"][0])
             context = error.get("ctx", {}).get("error", error["msg"])
-            message = f"input `{name}` has a value that is not allowed: it takes {context}"
-            raise SettingError(message) from None
+            raise SettingError(f"input `{name}` must be {context}") from None
 
 
 def _given(environment: Mapping[str, str], name: str) -> str | None:
@@ -165,7 +167,7 @@ OUTPUTS: dict[str, str] = {
     "flipped-old-win": "Flipped tasks with the higher reward on the old side.",
     "flipped-new-win": "Flipped tasks with the higher reward on the new side.",
     "flipped-agent-error": "Tasks whose reward differs and where a side reports an agent error.",
-    "masked": "Tasks that do not count on a side.",
+    "masked": "Tasks masked on one side or both.",
     "masked-old": "Tasks masked on the old side.",
     "masked-new": "Tasks masked on the new side.",
     "missing": "Tasks that only one side has.",
@@ -174,7 +176,7 @@ OUTPUTS: dict[str, str] = {
     "verdict": "Kind of the verdict: `not_comparable`, `too_little`, `lower`, `higher`, `within_margin`, "
     "`no_clear_difference` or `no_baseline`.",
     "verdict-sentence": "The verdict in one sentence.",
-    "changed": "`true` when a task flipped or a check warns, else `false`. Doubts about the baseline do not count.",
+    "changed": "`true` when a task flipped or a check warns, else `false`. Warnings about the baseline do not count.",
     "mean-difference": "Difference of mean rewards, new minus old, over the tasks that both sides scored; empty when "
     "there is none.",
     "report-dir": "Folder of the report files, relative to the workspace.",

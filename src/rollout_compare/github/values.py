@@ -1,6 +1,6 @@
-"""What inputs of the Action may hold: types that take the text which the runner passes and make a value of it.
+"""What inputs of the Action may hold: types that turn the text which the runner passes into a value.
 
-For a text that is none of the allowed ones, pydantic is told what the input takes instead.
+The error for an invalid text is the end of a sentence: "input `tail` must be" and then "a whole number".
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ArtifactPath(NamedTuple):
 
     name: str
     path: str = ""
-    """A file, a folder or a glob in the artifact; empty when its rollouts are to be found."""
+    """A file, a folder or a glob in the artifact; empty for the rollouts file that is to be looked for."""
 
 
 def _truth(value: Any) -> Any:
@@ -37,8 +37,7 @@ def _truth(value: Any) -> Any:
         return value
     truth = _TRUTH.get(value.strip().lower())
     if truth is None:
-        message = "true or false"
-        raise ValueError(message)
+        raise ValueError("true or false")
     return truth
 
 
@@ -49,15 +48,13 @@ def _lines(value: Any) -> Any:
 def _fields(value: Any) -> Any:
     names = _lines(value)
     if not all(map(is_field_name, names)):
-        message = "dotted field names, one per line"
-        raise ValueError(message)
+        raise ValueError("dotted field names, one per line")
     return names
 
 
 def _field(value: Any) -> Any:
     if isinstance(value, str) and not is_field_name(value.strip()):
-        message = "a dotted field name"
-        raise ValueError(message)
+        raise ValueError("a dotted field name")
     return value.strip() if isinstance(value, str) else value
 
 
@@ -71,32 +68,28 @@ def _patterns(value: Any) -> Any:
                 patterns.append(re.compile(line.strip()))
             except (re.error, RecursionError, OverflowError) as fault:
                 # The pattern itself may be the secret.
-                where = f" at position {fault.pos}" if isinstance(fault, re.error) and fault.pos is not None else ""
-                message = f"regular expressions, one per line, and line {number} is none{where}"
-                raise ValueError(message) from None
+                where = f" (position {fault.pos})" if isinstance(fault, re.error) and fault.pos is not None else ""
+                raise ValueError(f"regular expressions, one per line; line {number} is invalid{where}") from None
     return patterns
 
 
 def _comment_mode(value: Any) -> Any:
     choice = value.strip().lower() if isinstance(value, str) else value
     if choice not in ("always", "changes", "off"):
-        message = "always, changes or off"
-        raise ValueError(message)
+        raise ValueError("always, changes or off")
     return choice
 
 
 def _comment_id(value: Any) -> Any:
     if not _COMMENT_ID.fullmatch(value):
-        message = "1 to 64 of A-Z a-z 0-9 . _ -"
-        raise ValueError(message)
+        raise ValueError("1 to 64 of the characters A-Z a-z 0-9 . _ -")
     return value
 
 
 def _number(value: Any) -> Any:
     if isinstance(value, str):
         if not _DIGITS.fullmatch(value.strip()):
-            message = "a whole number"
-            raise ValueError(message)
+            raise ValueError("a whole number")
         return int(value.strip())
     return value
 
@@ -104,16 +97,14 @@ def _number(value: Any) -> Any:
 def _positive(value: Any) -> Any:
     number = _number(value)
     if number == 0:
-        message = "a whole number above 0"
-        raise ValueError(message)
+        raise ValueError("a whole number above 0")
     return number
 
 
 def _run_id(value: Any) -> Any:
     if isinstance(value, str):
         if not _RUN_ID.fullmatch(value.strip()) or not int(value):
-            message = "the number of a workflow run, as in the address of its page"
-            raise ValueError(message)
+            raise ValueError("the number of a workflow run, as in the address of its page")
         return int(value)
     return value
 
@@ -126,16 +117,14 @@ def _margin(value: Any) -> Any:
     except ValueError:
         margin = 0.0
     if not 0 < margin < float("inf"):
-        message = "a difference of rewards above 0"
-        raise ValueError(message)
+        raise ValueError("a number above 0")
     return margin
 
 
 def _artifact_name(value: Any) -> Any:
     name = value.strip()
     if len(name) > _LONGEST_ARTIFACT_NAME:
-        message = f"a name of at most {_LONGEST_ARTIFACT_NAME} characters"
-        raise ValueError(message)
+        raise ValueError(f"a name of at most {_LONGEST_ARTIFACT_NAME} characters")
     return name
 
 
@@ -146,24 +135,21 @@ def _artifact_path(value: Any) -> Any:
     is_name = name.strip(".") and len(name) <= _LONGEST_ARTIFACT_NAME and _NO_ARTIFACT_NAME.search(name) is None
     inside = posixpath.normpath(path) if path else ""
     if not is_name or inside.startswith(("/", "..")) or "\\" in path or not path.isprintable():
-        message = "the name of an artifact, or `name:path` with a path inside of it"
-        raise ValueError(message)
+        raise ValueError("the name of an artifact, or `name:path` with a path inside it")
     return ArtifactPath(name, "" if inside == "." else inside)
 
 
 def _branch(value: Any) -> Any:
     name = value.strip().removeprefix("refs/heads/")
     if not name or len(name) > _LONGEST_REF or _NO_REF.search(name) is not None:
-        message = "the name of a branch"
-        raise ValueError(message)
+        raise ValueError("the name of a branch")
     return name
 
 
 def _workflow(value: Any) -> Any:
     name = value.strip()
     if _WORKFLOW.fullmatch(name) is None:
-        message = "the file name of a workflow, such as evaluate.yml, or its number"
-        raise ValueError(message)
+        raise ValueError("the file name of a workflow, such as evaluate.yml, or its number")
     return name.rpartition("/")[2]
 
 

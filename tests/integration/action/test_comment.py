@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rollout_compare.github.api.client import Client
+from rollout_compare.github.api.patience import Patience
 from rollout_compare.github.comments.comment import Posted, Stamp, Writer
 from rollout_compare.github.event import Run
 from tests.integration.action.conftest import (
@@ -523,7 +524,7 @@ def run_both(github: GitHub, order: str = "") -> None:
     def run(who: str, run_id: int) -> None:
         stamp = Stamp(Run(run_id, 1), HEAD, who)
         addresses = {"api_url": github.api_url, "graphql_url": github.graphql_url}
-        client = Client(TOKENS[who], **addresses, clock=Clock(), user_agent="test")
+        client = Client(TOKENS[who], **addresses, patience=Patience(Clock()), user_agent="test")
         writer = Writer(client, REPOSITORY, MARKER, warn=told.append, tell=told.append)
         try:
             body = f"{MARKER}\n<!-- {stamp.text()} -->\n### Report of run {run_id}\n"

@@ -25,7 +25,9 @@ def test_a_report_of_the_current_head_is_not_replaced_by_one_of_another(step: St
     before = by_rest.state.bodies()
     done = step(by_rest, run_id=101, about=pull_request_event(head=STALE_HEAD))
     assert (by_rest.state.bodies(), done.status, done.warnings) == (before, 0, [])
-    assert "the comment is about the pull request's current commit, this run is not: it stands" in done.notices
+    assert (
+        "the comment is about the pull request's current commit, and this run is not: the comment stays" in done.notices
+    )
 
 
 def test_an_older_run_of_the_current_head_replaces_a_newer_one_of_another(step: Stage, by_rest: GitHub) -> None:
@@ -41,7 +43,7 @@ def test_an_older_run_leaves_the_newer_report(step: Stage, by_rest: GitHub) -> N
     step.write([row("a", 1.0)], [row("a", 1.0)])
     done = step(by_rest, run_id=100)
     assert by_rest.state.bodies() == before
-    assert "a newer run has commented already: its report stands" in done.notices
+    assert "a newer run has already commented: its report stays" in done.notices
 
 
 def test_who_posted_is_known_after_the_post_and_the_older_comment_stays(step: Stage, by_rest: GitHub) -> None:

@@ -355,7 +355,11 @@ def test_two_pull_requests_of_one_fork_with_the_same_head_are_not_guessed_betwee
     for number, base in ((3, "main"), (4, "release")):
         github.state.add_pull_request(number, head_repository=FORK, head_ref="main", head_sha=HEAD, base_ref=base)
     done = step(github, event="workflow_run", about=from_fork(workflow_run(), FORK, "main"))
-    assert (github.writes, len(done.warnings)) == ([], 1)
+    assert github.writes == []
+    [warning] = done.warnings
+    assert "set `pr-number` to one of them" in warning
+    done = step(github, event="workflow_run", about=from_fork(workflow_run(), FORK, "main"), pr_number=4)
+    assert (len(github.state.bodies(3)), len(github.state.bodies(4)), done.warnings) == (0, 1, [])
 
 
 def test_a_closed_pull_request_is_not_found_by_its_head(step: Stage, github: GitHub) -> None:

@@ -25,10 +25,10 @@ def reason(name: str, about: Any, tmp_path: Path, **environment: str) -> str:
 
 def test_reasons_are_those_that_the_page_explains(tmp_path: Path) -> None:
     assert reason("", {}, tmp_path) == "not run by GitHub"
-    nobody = "names no pull request: give input `pr-number` to comment on one"
+    nobody = "events are not about a pull request: set input `pr-number` to comment on one"
     assert reason("schedule", payload("workflow_dispatch"), tmp_path) == f"schedule {nobody}"
     assert reason("workflow_dispatch", payload("workflow_dispatch"), tmp_path) == f"workflow_dispatch {nobody}"
-    assert reason("merge_group", payload("merge_group"), tmp_path) == "a merge queue is no place to comment"
+    assert reason("merge_group", payload("merge_group"), tmp_path) == "runs of a merge queue do not comment"
 
 
 def test_tokens_that_may_not_comment_have_their_reasons(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_an_event_file_that_tells_nothing_is_told_of(content: bytes, message: st
 
 @pytest.mark.parametrize(
     ("path", "why"),
-    [("/nonexistent/event.json", "No such file or directory"), ("/", "Is a directory"), ("a\0b", "no possible path")],
+    [("/nonexistent/event.json", "No such file or directory"), ("/", "Is a directory"), ("a\0b", "not a valid path")],
 )
 def test_an_event_file_that_cannot_be_read_is_told_of(path: str, why: str) -> None:
     with pytest.raises(EventError) as caught:
@@ -105,5 +105,5 @@ def test_two_comparisons_of_one_run_are_told_what_to_do(step: Stage, pull_reques
     step.write([row("a", 1.0), row("b", 0.0), row("c", 0.0)], [row("a", 0.0), row("b", 0.0), row("c", 1.0)])
     done = step(pull_request)
     assert done.warnings == [
-        "two comparisons of this run share one comment, and the last one stands: give each an own `comment-id`"
+        "two comparisons of this run share one comment, and the last one stays: give each its own `comment-id`"
     ]

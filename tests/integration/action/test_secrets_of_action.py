@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from rollout_compare.github.api.client import ApiError, Client
+from rollout_compare.github.api.client import Client
+from rollout_compare.github.api.faults import ApiError
+from rollout_compare.github.api.patience import Patience
 from tests.integration.action.conftest import COMMENTS, GRAPHQL, HEAD, Clock, Stage, pull_request_event, row
 from tests.stand_in import (
     REPOSITORY,
@@ -156,7 +158,7 @@ def test_what_a_pattern_of_ones_own_matches_is_not_told(step: Stage, pull_reques
 def test_the_faults_of_the_client_do_not_hold_the_token(pull_request: GitHub) -> None:
     pull_request.state.tokens[TOKEN] = Token(access="read")
     addresses = {"api_url": pull_request.api_url, "graphql_url": pull_request.graphql_url}
-    client = Client(TOKEN, **addresses, clock=Clock(), user_agent="test")
+    client = Client(TOKEN, **addresses, patience=Patience(Clock()), user_agent="test")
     with pytest.raises(ApiError) as caught:
         client.post_once(COMMENTS, {"body": "text"})
     fault = caught.value

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from rollout_compare.github.api.patience import Patience
 from rollout_compare.github.artifacts.service import Service, Uploaded
 from rollout_compare.github.artifacts.upload import upload_under_free_name
 from tests.stand_in import REPOSITORY
@@ -62,7 +63,7 @@ class Uploader:
     def service(self, without: str = "", **environment: str) -> Service:
         """The client, as the variables make it; one of them can be left out."""
         variables = {name: value for name, value in (self.variables | environment).items() if name != without}
-        return Service(variables, self.clock, user_agent=USER_AGENT)
+        return Service(variables, Patience(self.clock), user_agent=USER_AGENT)
 
     def __call__(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def at(value: Any, *names: str) -> Any:
+def value_at(value: Any, *names: str) -> Any:
     """The value at a path of names; None where there is none, or no object on the way."""
     for name in names:
         if not isinstance(value, Mapping):
@@ -17,5 +17,5 @@ def at(value: Any, *names: str) -> Any:
 
 def text_at(value: Any, *names: str) -> str:
     """The text at a path of names; empty where there is none."""
-    found = at(value, *names)
-    return found if isinstance(found, str) else ""
+    value = value_at(value, *names)
+    return value if isinstance(value, str) else ""

@@ -1,6 +1,7 @@
 """The zip of an artifact, read as data: what a stranger put into it can neither fill the disk nor leave its folder.
 
-Nothing is extracted but what is asked for. Entries that are links, or whose name leads anywhere else, are not there.
+Only the entries that are asked for are extracted. Entries that are links, or whose names lead out of the folder, are
+ignored.
 Source: the ZIP File Format Specification (APPNOTE.TXT), and what actions/upload-artifact writes.
 """
 
@@ -20,13 +21,14 @@ LARGEST = 20 << 30
 """Bytes of all entries together, unpacked."""
 LARGEST_RATIO = 200
 """How many times larger than its packed form anything may be."""
+_TOO_DENSE = f"it unpacks to more than {LARGEST_RATIO} times its size; refusing it"
 _HARMLESS = 1 << 20
-"""Bytes up to which a single entry may be packed as well as it likes."""
+"""Bytes up to which the ratio does not matter."""
 _LARGEST_READ = 4 << 20
-"""The list of all entries is read as one piece: a longer one is not a list of that few."""
+"""Bytes of the list of entries, which zipfile reads in one piece: a list of as many as are allowed is shorter."""
 _LONGEST_NAME = 1_000
 _DEEPEST = 50
-"""Folders above a file: more would only be there to wear somebody out."""
+"""Folders above a file: no honest artifact has more."""
 _PIECE = 1 << 20
 _SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
 _NO_NAME = re.compile(r"[\x00-\x1f\x7f-\x9f\\]|^[A-Za-z]:")
@@ -74,15 +76,15 @@ class Archive:
         entries = self._zip.infolist()
         whole = sum(entry.file_size for entry in entries)
         _check(len(entries) <= MOST_ENTRIES, f"it has {len(entries):,} entries, more than {MOST_ENTRIES:,}")
-        _check(whole <= LARGEST, f"it is {whole / (1 << 30):,.0f} GiB unpacked, more than {LARGEST >> 30} GiB")
+        _check(whole <= LARGEST, f"it unpacks to {whole / (1 << 30):,.0f} GiB, more than {LARGEST >> 30} GiB")
         _check(
             whole <= max(_HARMLESS, LARGEST_RATIO * size),
-            f"it is over {LARGEST_RATIO} times larger unpacked, as no rollouts are",
+            _TOO_DENSE,
         )
         files = [entry for entry in entries if not entry.is_dir() and not stat.S_ISDIR(entry.external_attr >> 16)]
         self._entries = {entry.filename: entry for entry in files if _is_plain(entry)}
         self.left_out = len([entry for entry in files if not _is_plain(entry)])
-        """How many entries are no plain files inside of the archive."""
+        """How many entries are ignored, as they are not plain files inside the archive."""
 
     @property
     def names(self) -> list[str]:
@@ -96,10 +98,10 @@ class Archive:
         """Write one of the files to `path`, where nothing is yet. Raises ArchiveError, and OSError from writing."""
         entry = self._entries[name]
         _check(not entry.flag_bits & _ENCRYPTED, "it is encrypted")
-        _check(entry.compress_type in _METHODS, "it is packed in a way that is not read here")
+        _check(entry.compress_type in _METHODS, "its compression method is not supported")
         _check(
             entry.file_size <= max(_HARMLESS, LARGEST_RATIO * entry.compress_size),
-            f"it is over {LARGEST_RATIO} times larger unpacked",
+            _TOO_DENSE,
         )
         try:
             self._write(entry, path)
@@ -122,7 +124,7 @@ class Archive:
 
 
 class _InPieces:
-    """A file of which nobody reads very much at once."""
+    """A file that refuses to be read in a large piece, which zipfile does for a long list of entries."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
@@ -148,7 +150,7 @@ def _broken(fault: Exception) -> ArchiveError:
 
 
 def _is_plain(entry: zipfile.ZipInfo) -> bool:
-    """Whether an entry is a file, under a name that stays inside of the folder it is extracted to."""
+    """Whether an entry is a file, under a name that stays inside the folder that it is extracted to."""
     kind = stat.S_IFMT(entry.external_attr >> 16)
     parts = entry.filename.split("/")
     return (

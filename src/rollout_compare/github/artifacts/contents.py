@@ -1,16 +1,16 @@
 """The content of an artifact, wherever it is: of this run through the artifact service, of another one through the API.
 
-Both raise CompareInputError for an artifact that is not there, or that nobody may have.
+Both raise CompareInputError for an artifact that does not exist, or that the token may not read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.reading.inputs import listed
-from rollout_compare.github.api.client import ApiError, is_rate_limit
+from rollout_compare.github.api.faults import ApiError, advice
 from rollout_compare.github.artifacts.sending import ArtifactError
 from rollout_compare.github.artifacts.service import Service
 from rollout_compare.github.baselines.runs import Artifact, Runs
@@ -32,17 +32,18 @@ def of_this_run(service: Callable[[], Service], run: int, name: str) -> Content:
         stored = offered.find(name)
         others = [] if stored is not None else offered.names()
     except ArtifactError as fault:
-        raise CompareInputError(_place(name), f"this run's artifacts cannot be looked at: {fault}") from None
+        raise CompareInputError(_place(name), f"this run's artifacts could not be listed: {fault}") from None
     if stored is None:
-        what = f"this run, {run}, has none of that name{_named(others)}: name the job that uploads it in `needs`"
-        raise CompareInputError(_place(name), what)
-    found = stored
+        raise CompareInputError(
+            _place(name),
+            f"this run, {run}, has no artifact of that name ({_named(others)}): add the job that uploads it to `needs`",
+        )
 
     def address() -> str:
         try:
-            return offered.address(found)
+            return offered.address(stored)
         except ArtifactError as fault:
-            raise CompareInputError(_place(name), f"cannot be downloaded: {fault}") from None
+            raise CompareInputError(_place(name), f"could not be downloaded: {fault}") from None
 
     return Content(address, stored.digest)
 
@@ -50,21 +51,18 @@ def of_this_run(service: Callable[[], Service], run: int, name: str) -> Content:
 def of_run(runs: Runs, run: int, name: str) -> tuple[Artifact, Content]:
     """An artifact of another run, and its content."""
     try:
-        found = runs.artifacts_of(run, name)
+        artifacts = runs.artifacts_of(run, name)
     except ApiError as fault:
-        if fault.status == 404:
-            what = f"there is no run {run} that the token can see: the job needs `permissions: actions: read`"
-            raise CompareInputError(_place(name), what) from None
-        unreadable(name, fault)
-    usable = [artifact for artifact in found if not artifact.is_expired]
+        raise unreadable(name, fault, missing=f"run {run}") from None
+    usable = [artifact for artifact in artifacts if not artifact.is_expired]
     if not usable:
-        why = "its artifact of that name has expired" if found else "it has no artifact of that name"
+        why = "its artifact of that name has expired" if artifacts else "it does not have an artifact of that name"
         raise CompareInputError(_place(name), f"run {run}: {why}")
     return usable[0], content_of(runs, usable[0])
 
 
 def content_of(runs: Runs, artifact: Artifact) -> Content:
-    """The content of an artifact that was found."""
+    """The content of an artifact that a run is known to have."""
 
     def address() -> str:
         try:
@@ -72,19 +70,14 @@ def content_of(runs: Runs, artifact: Artifact) -> Content:
         except ApiError as fault:
             if fault.status == 410:
                 raise CompareInputError(_place(artifact.name), f"run {artifact.run}: it has expired") from None
-            unreadable(artifact.name, fault)
+            raise unreadable(artifact.name, fault, missing=f"this artifact of run {artifact.run}") from None
 
     return Content(address, artifact.digest)
 
 
-def unreadable(name: str, fault: ApiError) -> NoReturn:
-    """Raise that an artifact cannot be had, with what GitHub says and what to do about it."""
-    what = f"GitHub says {fault}" if fault.status else str(fault)
-    if fault.status == 401:
-        what += ": the `github-token` is not accepted"
-    elif fault.status in (403, 404) and not is_rate_limit(fault):
-        what += ": the job needs `permissions: actions: read`"
-    raise CompareInputError(_place(name), what) from None
+def unreadable(name: str, fault: ApiError, *, missing: str) -> CompareInputError:
+    """The error for an artifact that GitHub's API does not give; `missing` is what a 404 may mean."""
+    return CompareInputError(_place(name), advice(fault, needs="actions: read", missing=missing))
 
 
 def _place(name: str) -> str:
@@ -92,6 +85,4 @@ def _place(name: str) -> str:
 
 
 def _named(names: list[str]) -> str:
-    if not names:
-        return ", nor any other"
-    return f", but {listed(names)}"
+    return f"it has {listed(names)}" if names else "it has no artifact at all"

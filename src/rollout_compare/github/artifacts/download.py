@@ -8,15 +8,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 
-from rollout_compare.github.api.client import silence_urllib3
-from rollout_compare.github.api.clock import Clock
-from rollout_compare.github.artifacts.sending import ArtifactError, no_auth
+from rollout_compare.github.api.patience import Patience
+from rollout_compare.github.artifacts.sending import ArtifactError, plain_session
 
 _TRIES = 3
 _TIMEOUT = (15.0, 60.0)
 """Seconds to connect, and from one piece to the next."""
-_PATIENCE = 1_800.0
-"""Seconds for all tries together."""
+_LONGEST_TRANSFER = 1_800.0
+"""Seconds from the first try to the last piece. What it takes is not waiting, so it is not taken from the budget."""
 _LARGEST = 20 << 30
 _PIECE = 1 << 16
 _GONE = frozenset({404, 410})
@@ -24,38 +23,24 @@ _OK = 200
 _MOST_REDIRECTIONS = 3
 
 
-class _PassingError(Exception):
-    """A failure that another try may not meet; the message says which."""
-
-
-def download(address: Callable[[], str], path: str, *, digest: str, clock: Clock, user_agent: str) -> None:
+def download(address: Callable[[], str], path: str, *, digest: str, patience: Patience, user_agent: str) -> None:
     """Fetch what is at an address, which is asked for anew for each try, into a file at `path`.
 
     `digest`, `sha256:` and hexadecimal digits, is what the content must have; empty when it is not known. Raises
     ArtifactError; what `address` raises goes through.
     """
-    deadline = clock.now() + _PATIENCE
-    for tries in range(1, _TRIES + 1):
-        place = address()
-        try:
-            _compare(digest, _keep(_pieces(place, user_agent), path, lambda: clock.now() > deadline))
-        except _PassingError as fault:
-            wait = float(2 ** (tries - 1))
-            if tries == _TRIES or clock.now() + wait >= deadline:
-                message = f"cannot be downloaded: {fault}, {tries} times"
-                raise ArtifactError(message) from None
-            clock.sleep(wait)
-        except OSError as fault:
-            message = f"cannot be kept on disk: {fault.strerror or type(fault).__name__}"
-            raise ArtifactError(message) from None
-        else:
-            return
+    clock = patience.clock
+    deadline = clock.now() + _LONGEST_TRANSFER
 
+    def fetch() -> None:
+        content = _keep(_pieces(address(), user_agent), path, lambda: clock.now() > deadline)
+        if digest.startswith("sha256:") and digest != content:
+            raise ArtifactError("its content is not what was uploaded (the digest differs)", wait=0.0)
 
-def _compare(wanted: str, found: str) -> None:
-    if wanted.startswith("sha256:") and wanted != found:
-        message = "its content is not what was uploaded (the digest differs)"
-        raise _PassingError(message)
+    try:
+        patience.tried(fetch, _TRIES)
+    except OSError as fault:
+        raise ArtifactError(f"it could not be stored on disk: {fault.strerror or type(fault).__name__}") from None
 
 
 def _keep(pieces: Iterator[bytes], path: str, is_too_late: Callable[[], bool]) -> str:
@@ -66,43 +51,35 @@ def _keep(pieces: Iterator[bytes], path: str, is_too_late: Callable[[], bool]) -
         for piece in pieces:
             size += len(piece)
             if size > _LARGEST:
-                message = f"is larger than {_LARGEST >> 30} GiB"
-                raise ArtifactError(message)
+                raise ArtifactError(f"it is larger than {_LARGEST >> 30} GiB")
             if is_too_late():
-                message = f"cannot be downloaded within {_PATIENCE:.0f} s"
-                raise ArtifactError(message)
+                raise ArtifactError(f"it did not arrive within {_LONGEST_TRANSFER:,.0f} s")
             digest.update(piece)
             file.write(piece)
     return f"sha256:{digest.hexdigest()}"
 
 
 def _pieces(address: str, user_agent: str) -> Iterator[bytes]:
-    """The content at an address. Whatever goes wrong with it raises ArtifactError, or _PassingError."""
+    """The content at an address. Raises ArtifactError, whatever goes wrong with it."""
     import requests
 
-    silence_urllib3()
-    # A session of its own, without .netrc: the storage refuses an Authorization header.
-    with requests.Session() as session:
-        session.auth = no_auth
-        session.rebuild_auth = lambda *_: None  # type: ignore[method-assign] # nor for where it redirects to
-        session.max_redirects = _MOST_REDIRECTIONS
-        try:
-            headers = {"user-agent": user_agent, "accept-encoding": "identity"}
+    try:
+        with plain_session(user_agent) as session:
+            session.max_redirects = _MOST_REDIRECTIONS
+            headers = {"accept-encoding": "identity"}
             with session.get(address, headers=headers, timeout=_TIMEOUT, stream=True) as answer:
                 _check(answer.status_code)
                 yield from answer.iter_content(_PIECE)
-        except (requests.exceptions.RequestException, ValueError, OSError) as fault:
-            # Its text holds the address.
-            message = f"the storage cannot be reached, or breaks off ({type(fault).__name__})"
-            raise _PassingError(message) from None
+    except (requests.exceptions.RequestException, ValueError, OSError) as fault:
+        # Its text holds the address.
+        raise ArtifactError(
+            f"the storage cannot be reached, or breaks off ({type(fault).__name__})", wait=0.0
+        ) from None
 
 
 def _check(status: int) -> None:
-    if status == _OK:
-        return
     if status in _GONE:
-        message = f"is no longer there (the storage answered {status})"
-        raise ArtifactError(message)
-    message = f"the storage answered {status}"
-    # An address that ran out is refused: the next try has a new one.
-    raise _PassingError(message)
+        raise ArtifactError(f"it is no longer there (the storage answered {status})", status=status)
+    if status != _OK:
+        # An address that ran out is refused: the next try has a new one.
+        raise ArtifactError(f"the storage answered {status}", status=status, wait=0.0)

@@ -1,26 +1,27 @@
-"""Requests to the artifact service and to its storage: tried again while that may help, within a minute in all.
+"""Requests to the artifact service and to its storage: without credentials but those given, tried again when a failure
+may pass, and quoted without secrets.
 
 The runtime token and the signed addresses are as good as passwords: neither is part of any message.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rollout_compare.github.api.client import silence_urllib3
-from rollout_compare.github.api.clock import Clock
+from rollout_compare.github.api.faults import RequestError
+from rollout_compare.github.api.patience import Patience
 from rollout_compare.github.api.payload import text_at
+from rollout_compare.github.api.silence import silence_libraries
 
 if TYPE_CHECKING:
     import requests
 
-_BROKEN = "answered 500"
+_BROKEN = 500
 _TRIES = 5
-_PATIENCE = 60.0
-"""Seconds until nothing is tried again."""
 _TIMEOUT = 30.0
 _SHORTEST_SECRET = 8
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
@@ -29,8 +30,8 @@ _LONGEST_QUOTE = 200
 _ADDRESS = re.compile(r"\S*://\S*")
 
 
-class ArtifactError(Exception):
-    """An artifact that cannot be stored or had; the message says why, and holds neither token nor address."""
+class ArtifactError(RequestError):
+    """An artifact that could not be stored or fetched; the message says why, and holds neither token nor address."""
 
 
 class ConflictError(ArtifactError):
@@ -40,11 +41,10 @@ class ConflictError(ArtifactError):
 class Sender:
     """Sends requests for one job, and quotes the answers without `token`, should they echo it."""
 
-    def __init__(self, clock: Clock, *, token: str, user_agent: str) -> None:
-        self._clock = clock
+    def __init__(self, patience: Patience, *, token: str, user_agent: str) -> None:
+        self._patience = patience
         self._secrets = _pieces(token)
         self._user_agent = user_agent
-        self._deadline = clock.now() + _PATIENCE
 
     def tried(
         self, method: str, url: str, bodies: Sequence[bytes], headers: Mapping[str, str]
@@ -53,60 +53,46 @@ class Sender:
 
         Raises ConflictError when the service finds one, ArtifactError for everything else.
         """
-        number, why = 0, ""
-        for tries in range(1, _TRIES + 1):
-            number = len(bodies) - 1 if why == _BROKEN and not number else 0
-            answer, why = self._once(method, url, bodies[number], headers)
-            if answer is not None:
-                return answer, number
-            wait = float(2 ** (tries - 1))
-            if tries == _TRIES or self._clock.now() + wait >= self._deadline:
-                message = f"the artifact service {why}" + (f", {tries} times" if tries > 1 else "")
-                raise ArtifactError(message)
-            self._clock.sleep(wait)
-        raise AssertionError
+        number = 0
+        attempts = self._patience.attempts(_TRIES)
+        while True:
+            try:
+                with self._patience.charged_if_it_fails():
+                    return self._once(method, url, bodies[number], headers), number
+            except ArtifactError as fault:
+                attempts.wait_after(fault)
+                number = len(bodies) - 1 if fault.status == _BROKEN and not number else 0
 
-    def _once(
-        self, method: str, url: str, body: bytes, headers: Mapping[str, str]
-    ) -> tuple[requests.Response | None, str]:
-        """The answer; or None and why another try may help. Raises ArtifactError when none will."""
+    def _once(self, method: str, url: str, body: bytes, headers: Mapping[str, str]) -> requests.Response:
+        """The answer to one request. Raises ArtifactError, which says whether another try may help."""
         import requests
 
-        silence_urllib3()
-        # A session of its own, without .netrc: an Authorization header would be refused by the storage.
-        with requests.Session() as session:
-            session.auth = no_auth
-            try:
+        try:
+            with plain_session(self._user_agent) as session:
                 answer = session.request(
-                    method,
-                    url,
-                    data=body,
-                    headers={**headers, "user-agent": self._user_agent},
-                    timeout=_TIMEOUT,
-                    allow_redirects=False,
+                    method, url, data=body, headers=dict(headers), timeout=_TIMEOUT, allow_redirects=False
                 )
-            except (OSError, ValueError) as fault:
-                # Its text holds the address.
-                why = f"cannot be reached ({type(fault).__name__})"
-                if isinstance(fault, requests.exceptions.RequestException) and not isinstance(fault, ValueError):
-                    return None, why
-                message = f"the artifact service {why}"
-                raise ArtifactError(message) from None
+        except (OSError, ValueError) as fault:
+            may_pass = isinstance(fault, requests.exceptions.RequestException) and not isinstance(fault, ValueError)
+            # Its text holds the address.
+            raise ArtifactError(
+                f"the artifact service cannot be reached ({type(fault).__name__})", wait=0.0 if may_pass else None
+            ) from None
         said = _said(answer)
         if 200 <= answer.status_code < 300:
-            is_json = headers["accept"] != "application/json" or said is not None
-            return (answer, "") if is_json else (None, "answered with something else than JSON")
-        told = self._quoted(text_at(said, "msg") or text_at(said, "message"))
-        if _QUOTA in told.lower():
-            message = f"the artifact storage is full: {told}"
-            raise ArtifactError(message)
-        if answer.status_code == 409:
-            message = "the artifact service answered 409" + (f": {told}" if told else "")
-            raise ConflictError(message)
-        if answer.status_code in _PASSING:
-            return None, f"answered {answer.status_code}"
-        message = f"the artifact service answered {answer.status_code}" + (f": {told}" if told else "")
-        raise ArtifactError(message)
+            if headers["accept"] == "application/json" and said is None:
+                raise ArtifactError("the artifact service did not answer in JSON", wait=0.0)
+            return answer
+        raise self._fault(answer.status_code, self._quoted(text_at(said, "msg") or text_at(said, "message")))
+
+    def _fault(self, status: int, said: str) -> ArtifactError:
+        """What an answer that is not a success means."""
+        answered = f"the artifact service answered {status}" + (f": {said}" if said else "")
+        if _QUOTA in said.lower():
+            return ArtifactError(f"the artifact storage is full: {said}", status=status)
+        if status == 409:
+            return ConflictError(answered, status=status)
+        return ArtifactError(answered, status=status, wait=0.0 if status in _PASSING else None)
 
     def _quoted(self, message: str) -> str:
         """What the service says, without what must not be told, should it echo that."""
@@ -117,14 +103,27 @@ class Sender:
         return words if len(words) <= _LONGEST_QUOTE else words[:_LONGEST_QUOTE] + "…"
 
 
+@contextlib.contextmanager
+def plain_session(user_agent: str) -> Iterator[requests.Session]:
+    """A session without credentials of its own, such as those in .netrc: the storage refuses requests with any."""
+    import requests
+
+    silence_libraries()
+    with requests.Session() as session:
+        session.headers["user-agent"] = user_agent
+        session.auth = _no_auth
+        session.rebuild_auth = lambda *_: None  # type: ignore[method-assign] # nor for where it redirects to
+        yield session
+
+
+def _no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Leave a request as it is; without this, requests adds what .netrc says of the host."""
+    return request
+
+
 def _pieces(secret: str) -> list[str]:
     """The pieces of a token or an address that tell something by themselves."""
     return [piece for piece in re.split(r"[^A-Za-z0-9_%-]+", secret) if len(piece) >= _SHORTEST_SECRET]
-
-
-def no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Leave a request as it is: requests would put in what .netrc says of the host."""
-    return request
 
 
 def _said(answer: requests.Response) -> Any:

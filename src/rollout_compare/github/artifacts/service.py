@@ -1,7 +1,7 @@
 """Artifacts of the run itself, as the official client stores and finds them: the service behind version 4 of
 actions/upload-artifact and actions/download-artifact.
 
-To store: create, then the content in blocks to a signed address, then finalize. To have: list, then a signed address.
+To store: create, then the content in blocks to a signed address, then finalize. To fetch: list, then a signed address.
 Source: the recorded requests of the official client in tests/cases/artifact, and its published sources.
 """
 
@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 from xml.sax.saxutils import escape as escaped
 
-from rollout_compare.github.api.clock import Clock
-from rollout_compare.github.api.payload import at, text_at
+from rollout_compare.github.api.patience import Patience
+from rollout_compare.github.api.payload import text_at, value_at
 from rollout_compare.github.artifacts.sending import ArtifactError, ConflictError, Sender
 
 _SERVICE = "twirp/github.actions.results.api.v1.ArtifactService"
@@ -65,8 +65,7 @@ class Backend:
             name, *ids = scope.split(":")
             if name == _SCOPE and len(ids) == 2 and all(ids):
                 return cls(*ids)
-        message = "the runtime token gives no right to artifacts"
-        raise ArtifactError(message)
+        raise ArtifactError("the runtime token does not give access to artifacts")
 
 
 class Stored(NamedTuple):
@@ -83,17 +82,16 @@ class Stored(NamedTuple):
 class Service:
     """The artifact service of one run."""
 
-    def __init__(self, environment: Mapping[str, str], clock: Clock, *, user_agent: str) -> None:
+    def __init__(self, environment: Mapping[str, str], patience: Patience, *, user_agent: str) -> None:
         """Raises ArtifactError when the runner does not offer the service."""
         token, url = environment.get("ACTIONS_RUNTIME_TOKEN", ""), environment.get("ACTIONS_RESULTS_URL", "")
         if not token or not url:
-            message = "the runner offers no artifact service"
-            raise ArtifactError(message)
+            raise ArtifactError("the runner does not offer an artifact service")
         self._origin = _origin(url)
         self._token = token
         self._backend = Backend.from_token(token)
-        self._clock = clock
-        self._sender = Sender(clock, token=token, user_agent=user_agent)
+        self._clock = patience.clock
+        self._sender = Sender(patience, token=token, user_agent=user_agent)
         self._is_old = False
         self._longest_retention = _days(environment.get("GITHUB_RETENTION_DAYS", "")) or _LONGEST_RETENTION
         run = environment.get("GITHUB_RUN_ID", "")
@@ -106,8 +104,7 @@ class Service:
         Raises NameTakenError when another job has one of that name, ArtifactError for everything else.
         """
         if self._is_old and mime_type != _ZIP:
-            message = "the service is an older one that takes zip files only"
-            raise ArtifactError(message)
+            raise ArtifactError("the service is an older one that takes zip files only")
         asked: dict[str, Any] = {"name": name}
         expires = self._expiry(retention_days)
         if expires is not None:
@@ -121,15 +118,13 @@ class Service:
             self._call("DeleteArtifact", {"name": name})
             created = self._create(asked)
         address = text_at(created, "signed_upload_url") or text_at(created, "signedUploadUrl")
-        if at(created, "ok") is not True or not address:
-            message = "the artifact service gave no place to upload to"
-            raise ArtifactError(message)
+        if value_at(created, "ok") is not True or not address:
+            raise ArtifactError("the artifact service did not say where to upload to")
         size, digest = self._put(address, content, mime_type)
         finalized = self._call("FinalizeArtifact", {"name": name, "size": str(size), "hash": digest})
-        number = str(at(finalized, "artifact_id") or at(finalized, "artifactId") or "")
-        if at(finalized, "ok") is not True or not number.isdigit():
-            message = "the artifact service did not confirm the upload"
-            raise ArtifactError(message)
+        number = str(value_at(finalized, "artifact_id") or value_at(finalized, "artifactId") or "")
+        if value_at(finalized, "ok") is not True or not number.isdigit():
+            raise ArtifactError("the artifact service did not confirm the upload")
         return Uploaded(name, number, digest, f"{self._page}/{number}")
 
     def _create(self, asked: Mapping[str, Any]) -> Any:
@@ -161,9 +156,9 @@ class Service:
 
     def stored(self, asked: Mapping[str, Any]) -> list[Stored]:
         """The artifacts of this run that answer a request. Raises ArtifactError."""
-        entries = at(self._call("ListArtifacts", asked), "artifacts")
-        found = [_stored(entry) for entry in (entries if isinstance(entries, list) else ())]
-        return [stored for stored in found if asked.get("name_filter", stored.name) == stored.name]
+        entries = value_at(self._call("ListArtifacts", asked), "artifacts")
+        listed = [_stored(entry) for entry in (entries if isinstance(entries, list) else ())]
+        return [stored for stored in listed if asked.get("name_filter", stored.name) == stored.name]
 
     def address(self, stored: Stored) -> str:
         """Where the content of an artifact can be fetched, without a token: a secret. Raises ArtifactError."""
@@ -174,8 +169,7 @@ class Service:
         answer = self._call("GetSignedArtifactURL", ids | {"name": stored.name})
         address = text_at(answer, "signed_url") or text_at(answer, "signedUrl")
         if not address:
-            message = "the artifact service gave no place to download from"
-            raise ArtifactError(message)
+            raise ArtifactError("the artifact service did not say where to download from")
         return address
 
     def _call(self, method: str, asked: Mapping[str, Any], otherwise: Mapping[str, Any] | None = None) -> Any:
@@ -192,8 +186,7 @@ class Service:
         try:
             return json.loads(answer.content)
         except (ValueError, RecursionError):
-            message = "the artifact service's answer makes no sense"
-            raise ArtifactError(message) from None
+            raise ArtifactError("the artifact service's answer cannot be understood") from None
 
     def _put(self, address: str, content: BinaryIO, mime_type: str) -> tuple[int, str]:
         """Put the content into blocks at the signed address; its size in bytes, and its digest."""
@@ -222,8 +215,7 @@ def _origin(url: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        message = "ACTIONS_RESULTS_URL is no address"
-        raise ArtifactError(message)
+        raise ArtifactError("`ACTIONS_RESULTS_URL` is not a valid address")
     return urlunsplit((parts.scheme, parts.netloc, "", "", ""))
 
 
@@ -240,11 +232,11 @@ def _stored(entry: Any) -> Stored:
     """An entry of the list of artifacts, whose names are written in either of two ways."""
 
     def either(snake: str, camel: str) -> Any:
-        found = at(entry, snake)
-        return at(entry, camel) if found is None else found
+        value = value_at(entry, snake)
+        return value_at(entry, camel) if value is None else value
 
     number = either("database_id", "databaseId")
-    digest = at(entry, "digest")
+    digest = value_at(entry, "digest")
     return Stored(
         text_at(entry, "name"),
         int(number) if isinstance(number, str | int) and str(number).isdecimal() else 0,

@@ -1,4 +1,4 @@
-"""An artifact's files in a folder of their own: the rollouts at once, logs when a report asks for them."""
+"""An artifact's files in a temporary folder: the rollouts at once, logs when a report asks for them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _PIECE = 1 << 20
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 
 
-class Unpacked:
+class UnpackedArtifact:
     """The content of an artifact, as far as it is needed, in `root`, a folder that is there and empty.
 
-    `name` is the artifact's, under which everything in the folder is told of.
+    `name` is the artifact's; messages show it in place of the folder.
     """
 
     def __init__(self, content: BinaryIO, root: str, name: str, warn: Callable[[str], None]) -> None:
@@ -42,9 +42,14 @@ class Unpacked:
             left_out = self._archive.left_out + len(self._archive.names) - len(self._members)
             if left_out:
                 warn(
-                    f"artifact `{name}`: {left_out:,} of its entries are left out: links, or names that lead out of it "
-                    "or cannot be files"
+                    f"artifact `{name}`: {left_out:,} of its entries are ignored: links, or names that lead out of it "
+                    "or cannot be file names"
                 )
+
+    @property
+    def stand_ins(self) -> dict[str, str]:
+        """What is told in place of the temporary folder, as it is and as part of a glob."""
+        return {self.root: self._name, glob.escape(self.root): self._name}
 
     def rollouts(self, path: str) -> list[str]:
         """Extract the rollouts files that `path` names in the artifact, with what belongs to them, and name them.
@@ -53,17 +58,12 @@ class Unpacked:
         """
         if self._archive is None:
             return [self._single_file(path)]
-        place = os.path.join(self.root, path) if path else find_rollouts_below(self.root)
-        if not os.path.lexists(place):
-            # A glob, as far as it is one: the folder's own name is none.
-            place = os.path.join(glob.escape(self.root), path)
         try:
-            shards = find_shards([place])
+            shards = find_shards([self._place(path)])
         except CompareInputError as fault:
-            if not fault.is_missing:
-                raise
-            raise CompareInputError(fault.path, f"{fault.what} in the artifact{self._listed()}") from None
-        # The names are all that was there so far.
+            where = f" in the artifact, which holds {self._listed()}" if fault.is_missing else ""
+            raise CompareInputError(self._told(fault.path), self._told(fault.what) + where) from None
+        # Until now the folder held empty files, to be looked through by their names.
         shutil.rmtree(self.root)
         os.mkdir(self.root)
         for shard in shards:
@@ -72,7 +72,7 @@ class Unpacked:
         return [shard.rollouts for shard in shards]
 
     def bring(self, path: str) -> None:
-        """Make a log or a folder of the artifact be there at its path, if it has one. Raises OSError."""
+        """Extract the log at a path of the folder, or make the folder, if the artifact has it. Raises OSError."""
         member = posixpath.normpath(os.path.relpath(path, self.root))
         target = os.path.join(self.root, member)
         if self._archive is None or os.path.lexists(target):
@@ -91,24 +91,35 @@ class Unpacked:
         """Whether the artifact has a folder."""
         return posixpath.normpath(folder) in self._folders
 
+    def _place(self, path: str) -> str:
+        place = os.path.join(self.root, path) if path else find_rollouts_below(self.root)
+        # What is not there may be a glob; the name of the folder is not a part of it.
+        return place if os.path.lexists(place) else os.path.join(glob.escape(self.root), path)
+
     def _listed(self) -> str:
-        return f", which holds {listed(sorted(self._members))}" if self._members else ", which holds no file"
+        return listed(sorted(self._members)) if self._members else "no file"
+
+    def _told(self, text: str) -> str:
+        for path, name in self.stand_ins.items():
+            text = text.replace(path, name)
+        return text
 
     def _single_file(self, path: str) -> str:
         """The file that the artifact is, under the artifact's name."""
         if path:
-            what = "is a single file, and no zip with something inside: leave the path out"
-            raise CompareInputError(f"artifact {self._name}", what)
+            raise CompareInputError(f"artifact {self._name}", "is a single file, not a zip: leave out the path")
         place = os.path.join(self.root, os.path.basename(self._name))
         try:
             with open(place, "xb") as target:
                 shutil.copyfileobj(self._content, target, _PIECE)
         except OSError as fault:
-            raise CompareInputError(f"artifact {self._name}", f"cannot be kept on disk: {fault.strerror}") from None
+            raise CompareInputError(
+                f"artifact {self._name}", f"could not be stored on disk: {fault.strerror}"
+            ) from None
         return place
 
     def _made_names(self, archive: Archive) -> Iterator[str]:
-        """Make an empty file for each name of the archive, for whoever looks for rollouts; the names that could be."""
+        """Make an empty file for each name of the archive, to look for rollouts; the names that worked."""
         for name in archive.names:
             place = os.path.join(self.root, name)
             try:
@@ -117,8 +128,9 @@ class Unpacked:
                     yield name
             except OSError as fault:
                 if fault.errno in _NO_ROOM:
-                    what = f"cannot be unpacked: {fault.strerror}"
-                    raise CompareInputError(f"artifact {self._name}", what) from None
+                    raise CompareInputError(
+                        f"artifact {self._name}", f"could not be unpacked: {fault.strerror}"
+                    ) from None
 
     def _extract(self, member: str) -> None:
         assert self._archive is not None
@@ -127,7 +139,7 @@ class Unpacked:
         except ArchiveError as fault:
             raise CompareInputError(f"{self._name}/{member}", f"cannot be read from the artifact: {fault}") from None
         except OSError as fault:
-            raise CompareInputError(f"{self._name}/{member}", f"cannot be unpacked: {fault.strerror}") from None
+            raise CompareInputError(f"{self._name}/{member}", f"could not be unpacked: {fault.strerror}") from None
 
     def _write(self, archive: Archive, member: str) -> None:
         target = os.path.join(self.root, member)

@@ -32,8 +32,8 @@ class Uploads(NamedTuple):
 
     def linked(self, setting: ReportContext) -> ReportContext:
         """The same with links to what was uploaded, before the others."""
-        found = (("full report", self.page), ("summary.json and all files", self.whole))
-        links = tuple(Link(words, uploaded.url) for words, uploaded in found if uploaded is not None)
+        named = (("full report", self.page), ("summary.json and all files", self.whole))
+        links = tuple(Link(words, uploaded.url) for words, uploaded in named if uploaded is not None)
         elsewhere = "the artifact" if links else setting.elsewhere
         return replace(setting, links=(*links, *setting.links), elsewhere=elsewhere)
 
@@ -57,17 +57,17 @@ def upload_reports(
     retention_days: int | None,
     warn: Callable[[str], None],
 ) -> Uploads:
-    """Upload the report files, given as paths by their names, as far as that can be done; `warn` is told the rest."""
+    """Upload the report files, given as paths by their names. What could not be uploaded is told to `warn`."""
     name = allowed_name(wanted_name)
     if name != wanted_name:
-        warn(f"an artifact cannot be named `{wanted_name}`: it is named `{name}`")
+        warn(f"`{wanted_name}` is not a valid artifact name: `{name}` is used instead")
 
     def upload(own_name: str, content: BinaryIO, mime_type: str) -> Uploaded:
         uploaded = upload_under_free_name(offered, own_name, content, mime_type, retention_days)
         if uploaded.name != own_name:
             warn(
-                f"another job has an artifact named `{own_name}`: ours is `{uploaded.name}`. Give each job an own "
-                "`artifact-name`"
+                f"another job has an artifact named `{own_name}`, so this one is named `{uploaded.name}`: give each "
+                "job its own `artifact-name`"
             )
         return uploaded
 
@@ -89,7 +89,7 @@ def upload_reports(
 def upload_under_free_name(
     service: Service, name: str, content: BinaryIO, mime_type: str, retention_days: int | None = None
 ) -> Uploaded:
-    """Store content; when another job has the name, under one with a number behind it. Raises ArtifactError."""
+    """Store content; when another job has the name, under that name with a number. Raises ArtifactError."""
     stem = name.removesuffix(_PAGE)
     for number in range(1, _MOST_NAMES + 1):
         numbered = name if number == 1 else f"{stem}-{number}{name[len(stem) :]}"
@@ -98,8 +98,7 @@ def upload_under_free_name(
             return service.upload(numbered, content, mime_type, retention_days)
         except NameTakenError:
             continue
-    message = f"{_MOST_NAMES} artifacts of other jobs have that name already"
-    raise ArtifactError(message)
+    raise ArtifactError(f"{_MOST_NAMES} artifacts of other jobs have that name already")
 
 
 def allowed_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The run to compare with, when none is named: of the merge base if there is one, else the newest that fits."""
+"""The run to compare with when none is named: one of the merge base, else the newest one that fits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rollout_compare.core.judging.baseline import NoBaseline
 from rollout_compare.core.sentences import Sentence, counted, field_name, quoted
-from rollout_compare.github.api.client import ApiError, is_rate_limit
+from rollout_compare.github.api.faults import ApiError, advice
 from rollout_compare.github.baselines.origin import OF_A_BRANCH
 from rollout_compare.github.baselines.runs import MOST_ARTIFACTS, MOST_RUNS, Artifact, Runs, WorkflowRun
 
@@ -44,8 +44,8 @@ class Wanted:
         )
 
 
-class Found(NamedTuple):
-    """The run to compare with."""
+class Reference(NamedTuple):
+    """The run to compare with, and the artifact that holds its rollouts."""
 
     run: WorkflowRun
     artifact: Artifact
@@ -53,7 +53,7 @@ class Found(NamedTuple):
 
 @dataclass
 class _Met:
-    """What was met on the way and did not fit, for whoever asks why there is no baseline."""
+    """How many artifacts did not fit, by reason: what a report says when there is no baseline."""
 
     why: Counter[str] = field(default_factory=Counter)
 
@@ -82,7 +82,7 @@ class _Succeeded:
         return self._known.get(number)
 
 
-def find_baseline(runs: Runs, wanted: Wanted, merge_base: str) -> Found | NoBaseline:
+def find_baseline(runs: Runs, wanted: Wanted, merge_base: str) -> Reference | NoBaseline:
     """The run to compare with, or why there is none. Raises ApiError.
 
     `merge_base` is empty when it is not known, or means nothing.
@@ -92,11 +92,11 @@ def find_baseline(runs: Runs, wanted: Wanted, merge_base: str) -> Found | NoBase
         for run in at_base:
             artifact = _usable(runs, run.number, wanted.artifact)
             if artifact is not None:
-                return Found(run, artifact)
+                return Reference(run, artifact)
     met = _Met()
-    found = _newest(runs, wanted, met)
-    if found is not None:
-        return found
+    newest = _newest(runs, wanted, met)
+    if newest is not None:
+        return newest
     return NoBaseline(_reason(wanted, met), _advice(wanted))
 
 
@@ -104,9 +104,9 @@ def _usable(runs: Runs, run: int, name: str) -> Artifact | None:
     return next((artifact for artifact in runs.artifacts_of(run, name) if not artifact.is_expired), None)
 
 
-def _newest(runs: Runs, wanted: Wanted, met: _Met) -> Found | None:
+def _newest(runs: Runs, wanted: Wanted, met: _Met) -> Reference | None:
     """The newest run that fits, through the artifacts of the name: most runs of a branch may have none."""
-    best: Found | None = None
+    best: Reference | None = None
     why_of_run: dict[int, str] = {}
     succeeded = _Succeeded(runs.succeeded_on(wanted.branch))
     for artifact in runs.artifacts_named(wanted.artifact):
@@ -119,7 +119,7 @@ def _newest(runs: Runs, wanted: Wanted, met: _Met) -> Found | None:
             why_not = why_of_run[artifact.run] = _why_no_run(run, wanted)
             if run is not None and not why_not:
                 # The newest of the run: it may have been started again since.
-                best = Found(run, _usable(runs, run.number, wanted.artifact) or artifact)
+                best = Reference(run, _usable(runs, run.number, wanted.artifact) or artifact)
         if why_not:
             met.why[why_not] += 1
     return best
@@ -158,8 +158,8 @@ def _advice(wanted: Wanted) -> Sentence:
     return Sentence(
         f"To make a baseline, let a run of {quoted(wanted.workflow)} on {quoted(wanted.branch)}, on push, on schedule "
         f"or by hand, upload its rollouts as artifact {quoted(wanted.artifact)} and succeed: the next comparison finds "
-        f"it. {field_name('old-branch')}, {field_name('old-workflow')} and {field_name('old-run-id')} name another "
-        f"place to look. At most the newest {MOST_ARTIFACTS:,} artifacts of a name are looked at."
+        f"it. Set {field_name('old-branch')}, {field_name('old-workflow')} or {field_name('old-run-id')} to look "
+        f"elsewhere. At most the newest {MOST_ARTIFACTS:,} artifacts of a name are looked at."
     )
 
 
@@ -173,10 +173,6 @@ def merge_base_of(runs: Runs, wanted: Wanted, warn: Callable[[str], None], other
     try:
         return runs.merge_base(wanted.branch, wanted.commit)
     except ApiError as fault:
-        said = f"GitHub says {fault}" if fault.status else str(fault)
-        if fault.status == 403 and not is_rate_limit(fault):
-            said += ": the job needs `permissions: contents: read`"
-        if fault.status == 404:
-            said += f": is there a branch `{wanted.branch}`, and has the job `permissions: contents: read`?"
-        warn(f"the merge base with `{wanted.branch}` is not known ({said}): {otherwise}")
+        why = advice(fault, needs="contents: read", missing=f"branch `{wanted.branch}`")
+        warn(f"the merge base with `{wanted.branch}` is not known ({why}): {otherwise}")
         return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rollout_compare.github.api.payload import at, text_at
+from rollout_compare.github.api.payload import text_at, value_at
 from rollout_compare.github.baselines.runs import workflow_file
 from rollout_compare.github.event import QUEUE, Decision, Event
 
@@ -52,15 +52,15 @@ def origin_of(event: Event, decision: Decision, workflow_ref: str) -> Origin:
 
 
 def _of_workflow_run(event: Event, decision: Decision) -> Origin:
-    run = at(event.payload, "workflow_run")
-    number = at(run, "id")
-    listed = at(run, "pull_requests")
+    run = value_at(event.payload, "workflow_run")
+    number = value_at(run, "id")
+    listed = value_at(run, "pull_requests")
     bases = [
         text_at(entry, "base", "ref")
         for entry in (listed if isinstance(listed, list) else ())
-        if at(entry, "number") in decision.numbers
+        if value_at(entry, "number") in decision.numbers
     ]
-    home, own = at(run, "head_repository", "id"), at(event.payload, "repository", "id")
+    home, own = value_at(run, "head_repository", "id"), value_at(event.payload, "repository", "id")
     queued = QUEUE.match(text_at(run, "head_branch"))
     is_branch = text_at(run, "event") in OF_A_BRANCH and home == own and queued is None
     return Origin(

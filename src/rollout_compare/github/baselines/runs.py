@@ -1,16 +1,18 @@
 """Recorded runs of workflows and their artifacts, as GitHub's API tells of them.
 
-What an answer does not say, or says in another type, is empty: a run or an artifact without it fits nothing.
+A field that is missing in an answer, or of a wrong type, becomes empty. A run or an artifact with an empty field does
+not match anything that is looked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from rollout_compare.github.api.client import ApiError, Client
-from rollout_compare.github.api.payload import at, text_at
+from rollout_compare.github.api.client import Client
+from rollout_compare.github.api.faults import ApiError
+from rollout_compare.github.api.payload import text_at, value_at
 
 MOST_ARTIFACTS = 2_000
 """How many artifacts of a name are gone through, from the newest on."""
@@ -63,10 +65,8 @@ class Distance(NamedTuple):
 class Runs:
     """The runs of one repository. All methods raise ApiError."""
 
-    def __init__(self, client: Callable[[], Client], repository: str) -> None:
-        """`client` makes a client: one has its time limit, which must not run on while something is downloaded."""
-        self._client = client()
-        self._new_client = client
+    def __init__(self, client: Client, repository: str) -> None:
+        self._client = client
         self._path = f"/repos/{repository}"
 
     def run(self, number: int) -> WorkflowRun:
@@ -88,8 +88,8 @@ class Runs:
         """The artifacts of that name of a run, newest first: a run that was started again may have several."""
         path = f"{self._path}/actions/runs/{run}/artifacts"
         entries = map(_artifact, self._client.pages(path, {"name": name}, member="artifacts", most=10))
-        found = [artifact._replace(run=run) for artifact in entries if artifact.name == name]
-        return sorted(found, key=lambda artifact: -artifact.number)
+        artifacts = [artifact._replace(run=run) for artifact in entries if artifact.name == name]
+        return sorted(artifacts, key=lambda artifact: -artifact.number)
 
     def artifacts_named(self, name: str) -> Iterator[Artifact]:
         """The artifacts of that name of all runs, newest first, page by page, up to a limit."""
@@ -100,7 +100,7 @@ class Runs:
 
     def address(self, artifact: Artifact) -> str:
         """Where the content of an artifact can be fetched, without a token, for about a minute: a secret."""
-        return self._new_client().location(f"{self._path}/actions/artifacts/{artifact.number}/zip")
+        return self._client.location(f"{self._path}/actions/artifacts/{artifact.number}/zip")
 
     def default_branch(self) -> str:
         """The repository's default branch."""
@@ -115,28 +115,28 @@ class Runs:
         """The commit at which the history of `sha` left that of a branch."""
         base = text_at(self._compared(branch, sha), "merge_base_commit", "sha")
         if not base:
-            raise ApiError(0, "GitHub's answer names no merge base")
+            raise ApiError("GitHub's answer does not name a merge base")
         return base
 
     def distance(self, sha: str, merge_base: str) -> Distance:
         """How far a commit is from a merge base."""
-        found = self._compared(sha, merge_base)
-        behind, ahead = at(found, "ahead_by"), at(found, "behind_by")
+        compared = self._compared(sha, merge_base)
+        behind, ahead = value_at(compared, "ahead_by"), value_at(compared, "behind_by")
         if not isinstance(behind, int) or not isinstance(ahead, int):
-            raise ApiError(0, "GitHub's answer tells no distance")
+            raise ApiError("GitHub's answer does not tell the distance")
         return Distance(behind, ahead)
 
     def _compared(self, base: str, head: str) -> Any:
         path = f"{self._path}/compare/{quote(base, safe='')}...{quote(head, safe='')}"
         # Changed files, up to megabytes of them, are part of the first page only.
         try:
-            found = self._client.get(path, {"per_page": 1, "page": 2})
+            second = self._client.get(path, {"per_page": 1, "page": 2})
         except ApiError as fault:
             if fault.status not in (404, 422):
                 raise
-            found = None
+            second = None
         # A server may have no page beyond the last one.
-        return found if at(found, "merge_base_commit") is not None else self._client.get(path, {"per_page": 1})
+        return second if value_at(second, "merge_base_commit") is not None else self._client.get(path, {"per_page": 1})
 
 
 def _run(data: Any) -> WorkflowRun:
@@ -163,7 +163,7 @@ def _artifact(data: Any) -> Artifact:
         text_at(data, "workflow_run", "head_branch"),
         text_at(data, "created_at"),
         text_at(data, "digest"),
-        at(data, "expired") is not False,
+        value_at(data, "expired") is not False,
         home == own != 0,
     )
 
@@ -174,5 +174,5 @@ def workflow_file(path: str) -> str:
 
 
 def _number(data: Any, *names: str) -> int:
-    value = at(data, *names)
+    value = value_at(data, *names)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _LONGEST_ID else 0

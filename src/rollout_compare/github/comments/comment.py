@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rollout_compare.github.api.client import ApiError, Client, is_rate_limit
-from rollout_compare.github.api.payload import at, text_at
+from rollout_compare.github.api.client import Client
+from rollout_compare.github.api.faults import ApiError
+from rollout_compare.github.api.payload import text_at, value_at
 from rollout_compare.github.event import Run
 
 _QUERY = """
@@ -68,14 +69,12 @@ class Stamp(NamedTuple):
     def from_body(cls, body: str) -> Stamp | None:
         """The stamp of a comment's body; None when it has none."""
         lines = body.split("\n", 2)
-        found = _RUN_LINE.fullmatch(lines[1].rstrip()) if len(lines) > 1 else None
+        match = _RUN_LINE.fullmatch(lines[1].rstrip()) if len(lines) > 1 else None
+        if match is None:
+            return None
         try:
-            said = json.loads(found[1]) if found is not None else None
-            return (
-                None
-                if said is None
-                else cls(Run(int(said["run_id"]), int(said["attempt"])), str(said["head"]), str(said["inputs"]))
-            )
+            said = json.loads(match[1])
+            return cls(Run(int(said["run_id"]), int(said["attempt"])), str(said["head"]), str(said["inputs"]))
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
 
@@ -108,7 +107,7 @@ class Posted(NamedTuple):
 
 
 class Writer:
-    """Writes the comment of one id. `warn` and `tell` are told what a person should know."""
+    """Writes the comment of one id. Messages go to `warn`, or to `tell` when nothing has to be done about them."""
 
     def __init__(
         self,
@@ -137,15 +136,15 @@ class Writer:
         sizes = list(sizes)
         thread = self._thread(number)
         for other in thread.others:
-            self._warn(f"another bot's comment carries the same marker and is left alone: {other.url}")
+            self._warn(f"a comment by a different bot carries the same marker and is left alone: {other.url}")
         if not thread.ours and not create:
             return Posted(0, "")
         for comment in thread.ours:
             standing = Stamp.from_body(comment.body)
             if standing is not None and stamp.is_other_of_same_run(standing):
                 self._warn(
-                    "two comparisons of this run share one comment, and the last one stands: "
-                    "give each an own `comment-id`"
+                    "two comparisons of this run share one comment, and the last one stays: "
+                    "give each its own `comment-id`"
                 )
         if thread.ours:
             return self._settle(thread, number, bodies, stamp, sizes)
@@ -201,28 +200,26 @@ class Writer:
         if best is None:
             return None
         if best[1].run > stamp.run:
-            self._tell("a newer run has commented already: its report stands")
+            self._tell("a newer run has already commented: its report stays")
         else:
-            self._tell("the comment is about the pull request's current commit, this run is not: it stands")
+            self._tell("the comment is about the pull request's current commit, and this run is not: the comment stays")
         return best[0]
 
     def _post(self, path: str, number: int, body: str, stamp: Stamp) -> Posted:
         """Post a comment; after a failure that may have posted it, look before trying again."""
-        for tries in range(1, _TRIES + 1):
+        attempts = self._client.patience.attempts(_TRIES)
+        while True:
             try:
                 made = self._client.post_once(path, {"body": body})
             except ApiError as fault:
-                if tries == _TRIES:
-                    raise
-                self._client.wait_after(fault, tries)
+                attempts.wait_after(fault)
                 for comment in self._thread(number).ours:
                     if Stamp.from_body(comment.body) == stamp:
                         return Posted(comment.number, comment.url)
             else:
                 # Where GraphQL is missing, only this tells who we are.
                 self._login = text_at(made, "user", "login") or self._login
-                return Posted(_identity(at(made, "id")), text_at(made, "html_url"))
-        raise AssertionError
+                return Posted(_identity(value_at(made, "id")), text_at(made, "html_url"))
 
     def _sized(self, bodies: Callable[[int], str], sizes: list[int], write: Callable[[str], Posted]) -> Posted:
         for size in sizes:
@@ -244,7 +241,7 @@ class Writer:
         try:
             comments, head = self._by_graphql(number)
         except ApiError as fault:
-            if fault.status in (0, 401, 429) or is_rate_limit(fault):
+            if fault.status in (0, 401) or fault.is_rate_limit:
                 raise
             comments, head = self._by_rest(number)
         marked = [comment for comment in comments if _first_line(comment.body) == self._marker]
@@ -261,11 +258,11 @@ class Writer:
         head, after = "", None
         for _ in range(_MOST_PAGES):
             asked = {"owner": owner, "name": name, "number": number, "after": after}
-            found = at(self._client.graphql(_QUERY, asked), "repository", "pullRequest")
-            nodes, page = at(found, "comments", "nodes"), at(found, "comments", "pageInfo")
+            pull_request = value_at(self._client.graphql(_QUERY, asked), "repository", "pullRequest")
+            nodes, page = (value_at(pull_request, "comments", name) for name in ("nodes", "pageInfo"))
             if not isinstance(nodes, list) or not isinstance(page, Mapping):
-                raise ApiError(200, "the pull request is not there")
-            head = text_at(found, "headRefOid")
+                raise ApiError("GitHub did not return the pull request", status=200)
+            head = text_at(pull_request, "headRefOid")
             comments += [_of_node(node) for node in nodes if isinstance(node, Mapping)]
             if not page.get("hasNextPage"):
                 break
@@ -285,12 +282,12 @@ def _of_node(node: Mapping[str, Any]) -> Comment:
         text_at(node, "body"),
         text_at(node, "url"),
         node.get("viewerDidAuthor") is True,
-        at(node, "author", "__typename") == "Bot",
+        value_at(node, "author", "__typename") == "Bot",
     )
 
 
 def _of_entry(entry: Mapping[str, Any], login: str) -> Comment:
-    by_bot = at(entry, "user", "type") == "Bot"
+    by_bot = value_at(entry, "user", "type") == "Bot"
     return Comment(
         _identity(entry.get("id")),
         text_at(entry, "body"),
