@@ -125,7 +125,9 @@ def report(context: Context, inputs: Inputs) -> int:
     posted = _comment(context, reports, said, uploads, create=context.settings.comment == "always" or changed)
     linked = uploads.linked(said)
     _summarize(context, lambda limit: _markdown(context, reports, limit, linked))
-    context.commands.notice(label(reports.comparison.verdict.sentence))
+    is_empty = any(warning.code == "empty_side" for warning in reports.comparison.warnings)
+    tell = context.commands.warning if is_empty else context.commands.notice
+    tell(label(reports.comparison.verdict.sentence))
     outputs = _outputs(reports, changed=changed, folder=folder, posted=posted) | uploads.outputs()
     context.files.set_outputs((name, outputs.get(name, "")) for name in OUTPUTS)
     return _REPORT
@@ -150,6 +152,8 @@ def _request(context: Context, inputs: Inputs) -> Request:
         sides.new.paths,
         old_key=settings.key,
         new_key=settings.key,
+        old_where=[*settings.where, *settings.old_where],
+        new_where=[*settings.where, *settings.new_where],
         margin=settings.margin,
         count_as_zero=settings.count_as_zero,
         tail=settings.tail,

@@ -16,6 +16,7 @@ from rollout_compare.github.values import (
     Branch,
     CommentId,
     CommentMode,
+    Conditions,
     Days,
     FieldName,
     Fields,
@@ -70,6 +71,13 @@ class Settings(BaseModel):
     )
     baseline_max_age: Days = Field(7, description="Days from which a baseline is called stale, in a warning.")
     key: FieldName = Field(None, description="Dotted field that names the task. By default it is detected.")
+    where: Conditions = Field(
+        [],
+        description="Which rows are compared: conditions such as `split=dev`, one per line, with a dotted field name; "
+        "all must hold.",
+    )
+    old_where: Conditions = Field([], description="The same for the old side only.")
+    new_where: Conditions = Field([], description="The same for the new side only.")
     tail: Number = Field(15, description="Lines of verifier output shown per flip; 0 shows none.")
     logs_root: Lines = Field(
         [], description="Folders in which relative `verifier_logs_dir` paths are looked up, one per line."
@@ -80,7 +88,9 @@ class Settings(BaseModel):
         [], description="More row fields that may hold verifier output, one dotted name per line."
     )
     count_as_zero: Lines = Field(
-        [], description="Failure classes whose recorded failures count as reward 0, one per line."
+        [],
+        description="Failure classes whose recorded failures count as reward 0, one per line; `missing` stands for "
+        "planned rollouts that left no row.",
     )
     margin: Margin = Field(None, description="Largest difference of mean rewards that does not matter, such as 0.02.")
     redact: Patterns = Field(

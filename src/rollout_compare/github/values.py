@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BeforeValidator, SecretStr
 
 from rollout_compare.core.field import is_field_name
+from rollout_compare.core.reading.choice import Condition
 
 _TRUTH = {"true": True, "false": False}
 _COMMENT_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -56,6 +57,18 @@ def _field(value: Any) -> Any:
     if isinstance(value, str) and not is_field_name(value.strip()):
         raise ValueError("a dotted field name")
     return value.strip() if isinstance(value, str) else value
+
+
+def _conditions(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    conditions = []
+    for line in _lines(value):
+        name, equals, wanted = line.partition("=")
+        if not equals or not is_field_name(name):
+            raise ValueError("conditions such as split=dev, one per line, each with a dotted field name")
+        conditions.append(Condition(name, wanted))
+    return conditions
 
 
 def _patterns(value: Any) -> Any:
@@ -164,6 +177,7 @@ def _title(value: Any) -> Any:
 Lines = Annotated[list[str], BeforeValidator(_lines)]
 Fields = Annotated[list[str], BeforeValidator(_fields)]
 FieldName = Annotated[str | None, BeforeValidator(_field)]
+Conditions = Annotated[list[Condition], BeforeValidator(_conditions)]
 Patterns = Annotated[list[re.Pattern[str]], BeforeValidator(_patterns)]
 Truth = Annotated[bool, BeforeValidator(_truth)]
 CommentMode = Annotated[Literal["always", "changes", "off"], BeforeValidator(_comment_mode)]
