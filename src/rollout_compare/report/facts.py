@@ -183,10 +183,7 @@ class Facts:
     @property
     def verdict_head(self) -> tuple[Sentence, Sentence]:
         """The verdict's first words, which say what it is, and the rest: the figures."""
-        marked = self.verdict.sentence.marked
-        found = _VERDICT_HEAD.match(marked)
-        end = 0 if found is None else found.end()
-        return Sentence(marked[:end]), Sentence(marked[end:])
+        return self.verdict.sentence.split_after(_VERDICT_HEAD)
 
     @property
     def headline(self) -> str:
