@@ -11,11 +11,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, SecretStr
 
-from rollout_compare.core.field import is_field_name
+from rollout_compare import options
 
 _TRUTH = {"true": True, "false": False}
 _COMMENT_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_DIGITS = re.compile(r"[0-9]{1,9}")
 _RUN_ID = re.compile(r"[0-9]{1,18}")
 _WORKFLOW = re.compile(r"(?:\.github/workflows/)?[^/\x00-\x1f]{1,200}")
 _NO_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/]|/$|\.$|\.lock$")
@@ -48,17 +47,14 @@ def _lines(value: Any) -> Any:
 
 def _fields(value: Any) -> Any:
     names = _lines(value)
-    if not all(map(is_field_name, names)):
-        message = "dotted field names, one per line"
-        raise ValueError(message)
-    return names
+    try:
+        return list(map(options.field_name, names))
+    except ValueError:
+        raise ValueError("dotted field names, one per line") from None
 
 
 def _field(value: Any) -> Any:
-    if isinstance(value, str) and not is_field_name(value.strip()):
-        message = "a dotted field name"
-        raise ValueError(message)
-    return value.strip() if isinstance(value, str) else value
+    return options.field_name(value.strip()) if isinstance(value, str) else value
 
 
 def _patterns(value: Any) -> Any:
@@ -68,12 +64,9 @@ def _patterns(value: Any) -> Any:
     for number, line in enumerate(value.splitlines(), start=1):
         if line.strip():
             try:
-                patterns.append(re.compile(line.strip()))
-            except (re.error, RecursionError, OverflowError) as fault:
-                # The pattern itself may be the secret.
-                where = f" at position {fault.pos}" if isinstance(fault, re.error) and fault.pos is not None else ""
-                message = f"regular expressions, one per line, and line {number} is none{where}"
-                raise ValueError(message) from None
+                patterns.append(options.pattern(line.strip()))
+            except ValueError as fault:
+                raise ValueError(f"regular expressions, one per line; line {number}: {fault}") from None
     return patterns
 
 
@@ -93,12 +86,7 @@ def _comment_id(value: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, str):
-        if not _DIGITS.fullmatch(value.strip()):
-            message = "a whole number"
-            raise ValueError(message)
-        return int(value.strip())
-    return value
+    return options.number(value.strip()) if isinstance(value, str) else value
 
 
 def _positive(value: Any) -> Any:
@@ -119,16 +107,7 @@ def _run_id(value: Any) -> Any:
 
 
 def _margin(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        margin = float(value)
-    except ValueError:
-        margin = 0.0
-    if not 0 < margin < float("inf"):
-        message = "a difference of rewards above 0"
-        raise ValueError(message)
-    return margin
+    return options.margin(value.strip()) if isinstance(value, str) else value
 
 
 def _artifact_name(value: Any) -> Any:

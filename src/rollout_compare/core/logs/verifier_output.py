@@ -25,7 +25,6 @@ from rollout_compare.core.redaction import KEEP, Redaction, shortened
 from rollout_compare.core.schema import EMBEDDED_VERIFIER_FIELDS, FALLBACK_VERIFIER_FIELDS, FLIPS, SideName
 from rollout_compare.core.sentences import Marked, Sentence, quoted, told
 
-DEFAULT_TAIL = 15
 LONGEST_TAIL = 2_000
 """The longest tail that a report with room for it shows, in lines."""
 _LOGS_DIR = "verifier_logs_dir"
@@ -47,6 +46,8 @@ class VerifierOutput:
 class LogSearch:
     """Where verifier output is looked for."""
 
+    tail: int
+    """How many lines to show."""
     roots: Sequence[str] = ()
     """Folders for the relative log paths of both sides."""
     old_roots: Sequence[str] = ()
@@ -55,8 +56,6 @@ class LogSearch:
     """A last folder to look in; None to look in none."""
     fields: Sequence[str] = ()
     """Fields of a row (dotted) that may hold verifier output, before the usual fallbacks."""
-    tail: int = DEFAULT_TAIL
-    """How many lines to show."""
     longest: int = 0
     """How many lines may be asked for besides, by a report that has room for more."""
     allow_absolute: bool = False
