@@ -130,12 +130,9 @@ def _read(path: str) -> str:
         with open(path, encoding="utf-8") as file:
             text = file.read(_LARGEST + 1)
     except UnicodeDecodeError:
-        message = f"template {path}: not UTF-8 text"
-        raise TemplateError(message) from None
+        raise TemplateError(f"template {path}: not UTF-8 text") from None
     except (OSError, ValueError) as fault:
-        message = f"template {path}: cannot be read: {getattr(fault, 'strerror', None) or fault}"
-        raise TemplateError(message) from None
+        raise TemplateError(f"template {path}: cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
     if len(text) > _LARGEST:
-        message = f"template {path}: larger than 1 MiB"
-        raise TemplateError(message)
+        raise TemplateError(f"template {path}: larger than 1 MiB")
     return text

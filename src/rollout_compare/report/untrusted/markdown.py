@@ -97,6 +97,5 @@ def link(words: str, url: str) -> Markup:
 def hidden(text: str) -> Markup:
     """A line that is not shown. Raises ValueError when the text could end it."""
     if ">" in text or "\n" in text:
-        message = "a hidden line must not hold `>`, nor a line end"
-        raise ValueError(message)
+        raise ValueError("a hidden line must not hold `>`, nor a line end")
     return Markup(f"<!-- {text} -->")
