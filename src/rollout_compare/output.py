@@ -83,7 +83,7 @@ def _is_flushed(stream: TextIO) -> bool:
 def print_text(pieces: Iterable[str]) -> None:
     """Write to standard output as UTF-8, whatever the locale says.
 
-    Raises OutputError when it cannot be written, and BrokenPipeError when nobody reads any more.
+    Raises OutputError when it cannot be written, and BrokenPipeError when nobody reads it any more.
     """
     if sys.stdout is None:
         raise OutputError("standard output is closed")

@@ -219,7 +219,7 @@ class Facts:
 
     @property
     def advice(self) -> Sentence | None:
-        """How to come by an old side, when there is none."""
+        """How to get an old side, when there is none."""
         absent = self.comparison.no_baseline
         return None if absent is None else self._shown(absent.advice)
 
@@ -260,7 +260,7 @@ class Facts:
 
     @property
     def makers(self) -> list[Maker]:
-        """Models and agents, as far as the rows name any."""
+        """Models and agents, if the rows name any."""
         models = self.comparison.sides.map(lambda side: side.named(side.provenance.models))
         agents = self.comparison.sides.map(lambda side: side.named(side.provenance.agents))
         named = (("model", *models), ("agent", *agents))

@@ -219,7 +219,7 @@ class _Page:
         side: str = flip.loser
         lines: list[str] = []
         if shown is None:
-            where, source = "verifier output left out for want of room", None
+            where, source = "verifier output omitted to fit the size limit", None
         elif shown.lines is None:
             where, source = "verifier output ", shown.source
         else:

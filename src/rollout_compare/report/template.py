@@ -34,7 +34,7 @@ def built_in_template(name: str) -> Template:
 def own_template(path: str) -> Template:
     """The template at `path`, which may extend `report.md.j2`.
 
-    Raises TemplateError when it cannot be read or is no template.
+    Raises TemplateError when it cannot be read or is not a template.
     """
     return Template(_environment({_OWN: _read(path)}), _OWN, path)
 
@@ -97,7 +97,7 @@ def _environment(own: dict[str, str]) -> jinja2.Environment:
     package = jinja2.PackageLoader("rollout_compare.report", "templates")
     environment = ImmutableSandboxedEnvironment(
         loader=jinja2.ChoiceLoader([jinja2.DictLoader(own), package]),
-        # Whatever is no text of ours becomes a code span: nothing is printed as it is by accident.
+        # Whatever is not marked as ours becomes a code span: nothing is printed as it is by accident.
         autoescape=True,
         finalize=_finalized,
         undefined=jinja2.StrictUndefined,

@@ -1,4 +1,4 @@
-"""The limits of the Markdown report: what is given up for want of room, in which order, and what stays whole."""
+"""The limits of the Markdown report: what is given up to fit the size limit, in which order, and what stays whole."""
 
 from __future__ import annotations
 

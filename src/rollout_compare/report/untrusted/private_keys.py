@@ -57,7 +57,7 @@ def _key_end(text: str, start: int) -> int:
     if edge is not None and edge[1] == "END":
         return edge.end()
     limit = edge.start() if edge is not None else min(len(text), start + _LONGEST_KEY)
-    # On one line, line ends may be written as in JSON; a letter of them is no part of the key.
+    # On one line, line ends may be written as in JSON; a letter of them is not part of the key.
     body = _KEY_BODY.match(_LINE_END.sub("  ", text[start:limit]))
     end = start + (body.end() if body is not None else 0)
     for line in _LINE.finditer(text, text.find("\n", start, limit) + 1 or limit, limit):
@@ -70,7 +70,7 @@ def _key_end(text: str, start: int) -> int:
 
 def _key_start(text: str) -> int:
     """Where, at the end of a text, the lines of a private key begin, whose end follows; the last one may be short."""
-    # A line end as it is written in JSON is no part of a piece: the letter of it could be one.
+    # A line end as it is written in JSON is not part of a piece: the letter of it could be one.
     text = _LINE_END.sub("  ", text)
     start = len(text)
     for number, piece in enumerate(reversed(list(_KEY_PIECE.finditer(text)))):

@@ -25,7 +25,7 @@ class Redactor:
     """Replaces secrets by `[redacted]`, and counts how many different ones it met.
 
     `values` must not be told, whatever they look like; `patterns` are regular expressions of the user's.
-    `stand_ins` are texts that are no secrets, but mean nothing to a reader, and what is told in their place.
+    `stand_ins` are texts that are not secret, but mean nothing to a reader, and what is told in their place.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Redactor:
             if private in text:
                 text = text.replace(private, told)
         if any(value in text for value in self._values):
-            # What was redacted already is no text in which to look for more.
+            # In what was redacted already there is nothing more to look for.
             text = REDACTED.join([self._any_value.sub(self._replaced, piece) for piece in text.split(REDACTED)])
         if len(text) >= _SHORTEST_VALUE:
             text = self._without_shapes(text)
