@@ -7,15 +7,18 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from rollout_compare import options
 from rollout_compare.core.errors import UsageError
-from rollout_compare.core.field import is_field_name
 from rollout_compare.output import OutputError, error_line, print_aside, print_text, settle_streams
 from rollout_compare.version import VERSION, commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from typing import NoReturn
+    from collections.abc import Callable
+    from typing import NoReturn, TypeVar
+
+    T = TypeVar("T")
 
 _PRINTED, _UNPRINTED, _MISUSED, _TERMINATED = 0, 1, 2, 143
 _HELP_WIDTH = 100
@@ -113,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
         ),
     )
     add = parser.add_argument
+    field, path = _named(options.field_name), _named(options.path)
     add("-h", "--help", action=_Help, nargs=0, help="show this help message and exit")
     add(
         "old_rollouts",
@@ -126,25 +130,37 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--key",
         metavar="FIELD",
-        type=_key,
+        type=field,
         help="dotted field that names the task (default: found by itself)",
     )
-    add("--old-key", metavar="FIELD", type=_key, help="the same for the old side only")
-    add("--new-key", metavar="FIELD", type=_key, help="the same for the new side only")
-    add("--reward", metavar="FIELD", type=_key, help="dotted field that holds the reward (default: reward)")
+    add("--old-key", metavar="FIELD", type=field, help="the same for the old side only")
+    add("--new-key", metavar="FIELD", type=field, help="the same for the new side only")
+    add("--reward", metavar="FIELD", type=field, help="dotted field that holds the reward (default: reward)")
     for option, words in (
         ("--where", "compare only rows with this value in a dotted field (repeatable; all must hold)"),
         ("--old-where", "the same for the old side only"),
         ("--new-where", "the same for the new side only"),
     ):
-        add(option, metavar="FIELD=VALUE", type=_condition, action="append", default=[], help=words)
-    add("--margin", metavar="M", type=_margin, help="largest difference of mean rewards that does not matter")
+        add(
+            option,
+            metavar="FIELD=VALUE",
+            type=_measured(options.condition),
+            action="append",
+            default=[],
+            help=words,
+        )
+    add(
+        "--margin",
+        metavar="M",
+        type=_measured(options.margin),
+        help="largest difference of mean rewards that does not matter",
+    )
     add(
         "--tail",
         metavar="N",
-        type=_lines,
-        default=15,
-        help="lines of verifier output per flip (default 15, 0 none)",
+        type=_measured(options.number),
+        default=options.TAIL,
+        help=f"lines of verifier output per flip (default {options.TAIL}, 0 none)",
     )
     for option, words in (
         ("--logs-root", "folder that verifier_logs_dir is relative to (repeatable)"),
@@ -156,7 +172,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--verifier-field",
         metavar="FIELD",
-        type=_key,
+        type=field,
         action="append",
         default=[],
         help="row field with verifier output",
@@ -168,10 +184,10 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="failure class that counts as reward 0",
     )
-    add("--json", metavar="PATH", type=_path, help="write the JSON summary to PATH, or - for standard output")
-    add("--markdown", metavar="PATH", type=_path, help="write the report for a pull request's comment to PATH")
-    add("--html", metavar="PATH", type=_path, help="write the report to open in a browser to PATH")
-    add("--template", metavar="FILE", type=_path, help="a Jinja2 template that extends the Markdown report")
+    add("--json", metavar="PATH", type=path, help="write the JSON summary to PATH, or - for standard output")
+    add("--markdown", metavar="PATH", type=path, help="write the report for a pull request's comment to PATH")
+    add("--html", metavar="PATH", type=path, help="write the report to open in a browser to PATH")
+    add("--template", metavar="FILE", type=path, help="a Jinja2 template that extends the Markdown report")
     add(
         "--redact",
         metavar="REGEX",
@@ -185,53 +201,33 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _key(text: str) -> str:
-    if not is_field_name(text):
-        message = f"{text!r} is no dotted field name"
-        raise argparse.ArgumentTypeError(message)
-    return text
+def _named(rule: Callable[[str], str]) -> Callable[[str], str]:
+    """The rule for what has a name, with argparse's error."""
+
+    def checked(text: str) -> str:
+        try:
+            return rule(text)
+        except ValueError as fault:
+            raise argparse.ArgumentTypeError(f"not {fault}: {text!r}") from None
+
+    return checked
 
 
-def _condition(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not is_field_name(name):
-        message = f"must be FIELD=VALUE with a dotted field name, not {text!r}"
-        raise argparse.ArgumentTypeError(message)
-    return name, value
+def _measured(rule: Callable[[str], T]) -> Callable[[str], T]:
+    """The rule for a number or a condition, likewise."""
 
+    def checked(text: str) -> T:
+        try:
+            return rule(text)
+        except ValueError as fault:
+            raise argparse.ArgumentTypeError(f"must be {fault}, not {text!r}") from None
 
-def _margin(text: str) -> float:
-    try:
-        margin = float(text)
-    except ValueError:
-        margin = 0.0
-    if not 0 < margin < float("inf"):
-        message = f"{text!r} is no difference above 0"
-        raise argparse.ArgumentTypeError(message)
-    return margin
-
-
-def _path(text: str) -> str:
-    if not text or "\0" in text:
-        message = f"{text!r} is no path"
-        raise argparse.ArgumentTypeError(message)
-    return text
+    return checked
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    import re
-
     try:
-        return re.compile(text)
-    except (re.error, RecursionError, OverflowError) as fault:
-        # The pattern itself may be the secret, and the message may quote it.
-        where = f", at position {fault.pos}" if isinstance(fault, re.error) and fault.pos is not None else ""
-        message = f"no regular expression{where}"
-        raise argparse.ArgumentTypeError(message) from None
-
-
-def _lines(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
-        message = f"{text!r} is no number of lines"
-        raise argparse.ArgumentTypeError(message)
-    return int(text)
+        return options.pattern(text)
+    except ValueError as fault:
+        # The text may be the secret: it is not repeated.
+        raise argparse.ArgumentTypeError(str(fault)) from None

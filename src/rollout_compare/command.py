@@ -130,13 +130,11 @@ def _wanted(arguments: argparse.Namespace) -> tuple[str, dict[str, str]]:
     asked = {form: getattr(arguments, form) for form in _FILES if getattr(arguments, form) is not None}
     to_stdout = [form for form, path in asked.items() if path == _STDOUT or is_standard_output(path)]
     if len(to_stdout) > 1:
-        message = f"only one report can go to standard output, not {' and '.join(to_stdout)}"
-        raise UsageError(message)
+        raise UsageError(f"only one report can go to standard output, not {' and '.join(to_stdout)}")
     written = {form: path for form, path in asked.items() if form not in to_stdout}
     places = [os.path.realpath(path) for path in written.values()]
     if len(set(places)) < len(places):
-        message = "two reports would be written to the same file"
-        raise UsageError(message)
+        raise UsageError("two reports would be written to the same file")
     return (to_stdout[0] if to_stdout else arguments.format), written
 
 
@@ -144,15 +142,12 @@ def _inputs(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
     positional = [path for path in (arguments.old_rollouts, arguments.new_rollouts) if path is not None]
     if arguments.old or arguments.new:
         if positional:
-            message = "give either OLD NEW or --old and --new"
-            raise UsageError(message)
+            raise UsageError("give either OLD NEW or --old and --new")
         if not (arguments.old and arguments.new):
-            message = "--old needs --new and --new needs --old"
-            raise UsageError(message)
+            raise UsageError("--old needs --new and --new needs --old")
         return arguments.old, arguments.new
     if len(positional) < 2:
-        message = "two inputs are needed: OLD NEW"
-        raise UsageError(message)
+        raise UsageError("two inputs are needed: OLD NEW")
     return [positional[0]], [positional[1]]
 
 

@@ -83,11 +83,10 @@ def _is_flushed(stream: TextIO) -> bool:
 def print_text(pieces: Iterable[str]) -> None:
     """Write to standard output as UTF-8, whatever the locale says.
 
-    Raises OutputError when it cannot be written, and BrokenPipeError when nobody reads any more.
+    Raises OutputError when it cannot be written, and BrokenPipeError when nobody reads it any more.
     """
     if sys.stdout is None:
-        message = "standard output is closed"
-        raise OutputError(message)
+        raise OutputError("standard output is closed")
     try:
         for chunk in _chunks(pieces):
             sys.stdout.buffer.write(chunk)
@@ -95,8 +94,7 @@ def print_text(pieces: Iterable[str]) -> None:
     except BrokenPipeError:
         raise
     except OSError as fault:
-        message = f"standard output: cannot be written: {fault.strerror}"
-        raise OutputError(message) from None
+        raise OutputError(f"standard output: cannot be written: {fault.strerror}") from None
 
 
 def _chunks(pieces: Iterable[str]) -> Iterator[bytes]:
@@ -177,8 +175,7 @@ def whole_file(path: str, inputs: Sequence[str]) -> Iterator[_File]:
     for given in inputs:
         with contextlib.suppress(OSError, ValueError):
             if os.path.samefile(path, given):
-                message = f"{path} is an input, and would be overwritten"
-                raise UsageError(message)
+                raise UsageError(f"{path} is an input, and would be overwritten")
     try:
         file = _File(path)
     except (OSError, ValueError) as fault:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
+from rollout_compare import options
 from rollout_compare.core.compare import Comparison, compare, describe
 from rollout_compare.core.judging.baseline import Baseline, NoBaseline
-from rollout_compare.core.logs.verifier_output import DEFAULT_TAIL, LONGEST_TAIL, LogSearch, VerifierOutputs
+from rollout_compare.core.logs.verifier_output import LONGEST_TAIL, LogSearch, VerifierOutputs
 from rollout_compare.core.reading.choice import Condition
 from rollout_compare.core.reading.ids import Names
 from rollout_compare.core.reading.inputs import find_shards
@@ -20,10 +20,6 @@ from rollout_compare.report.facts import Facts
 from rollout_compare.report.json_summary import json_summary
 from rollout_compare.report.text import text_report
 from rollout_compare.report.untrusted import Redactor
-
-BASELINE_MAX_AGE = 7.0
-
-Form = Literal["text", "json", "markdown", "html"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +38,7 @@ class Request:
     new_where: Sequence[Condition] = ()
     margin: float | None = None
     count_as_zero: Sequence[str] = ()
-    tail: int = DEFAULT_TAIL
+    tail: int = options.TAIL
     logs_roots: Sequence[str] = ()
     old_logs_roots: Sequence[str] = ()
     new_logs_roots: Sequence[str] = ()
@@ -52,7 +48,7 @@ class Request:
     allow_absolute_logs: bool = False
     baseline: Baseline | None = None
     """The recorded run whose rollouts `old` names, if it does."""
-    baseline_max_age: float = BASELINE_MAX_AGE
+    baseline_max_age: float = options.BASELINE_MAX_AGE
     """Days from which on a baseline is called stale."""
     no_baseline: NoBaseline | None = None
     """Why there is nothing to compare with: then `old` names nothing."""

@@ -16,13 +16,12 @@ from rollout_compare.core.judging.verdict import Verdict, judge
 from rollout_compare.core.reading.side import Side
 from rollout_compare.core.redaction import KEEP, Redaction, shortened
 from rollout_compare.core.schema import LOST_CLASS, REWARD_TOLERANCE, Both, Join
-from rollout_compare.core.sentences import CheckWarning, Sentence, counted, named, quoted
+from rollout_compare.core.sentences import CheckWarning, Marked, Sentence, counted, figure, listed, named, quoted, told
 
 NAME_LENGTH = 100
 """Longest name shown in a sentence, in characters."""
 _OF_ONE_SIDE = frozenset({"key_collapses_tasks", "no_rewards", "duplicate_rollouts", "mixed_id_types", "stale_sidecar"})
 """The warnings that say something about a side by itself."""
-_MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ def compare(old: Side, new: Side, *, margin: float | None = None, redact: Redact
         counts,
         tasks,
         assessment,
-        verdict._replace(sentence=shown(verdict.sentence)),
+        verdict._replace(sentences=tuple(map(shown, verdict.sentences))),
     )
 
 
@@ -100,13 +99,15 @@ def describe(new: Side, absent: NoBaseline, *, redact: Redaction = KEEP) -> Comp
     """
     comparison = compare(Side([], new.names), new, redact=redact)
     found = _one_sided(comparison.tasks)
-    scored = f"{counted(found.scored, 'scored task')} of {found.tasks:,}"
-    alone = scored if found.mean_reward is None else f"mean reward {found.mean_reward:.3g} over {scored}"
-    sentence = Sentence(f"No baseline: {absent.reason.marked}. The new side alone: {alone.replace('-', _MINUS)}.")
+    alone = told("{} of {:,}", counted(found.scored, "scored task"), found.tasks)
+    if found.mean_reward is not None:
+        alone = told("mean reward {} over {}", figure(found.mean_reward, ".3g"), alone)
+    said = told("No baseline: {}.", absent.reason.marked), told("The new side alone: {}.", alone)
+    sentences = (Sentence(each).with_data(lambda data: shortened(data, NAME_LENGTH, redact)) for each in said)
     return replace(
         comparison,
         warnings=[warning for warning in comparison.warnings if warning.code in _OF_ONE_SIDE],
-        verdict=Verdict("no_baseline", sentence.with_data(lambda data: shortened(data, NAME_LENGTH, redact))),
+        verdict=Verdict("no_baseline", tuple(sentences)),
         one_sided=found,
         no_baseline=absent,
     )
@@ -153,44 +154,46 @@ def _tasksets(joined: Joined, redact: Redaction) -> Both[Tasksets | None]:
     return joined.sides.map(of_side)
 
 
-def _does(number: int) -> str:
-    return "does" if number == 1 else "do"
-
-
-def _untested(assessment: Assessment) -> list[str]:
+def _untested(assessment: Assessment) -> list[Marked]:
     number = sum(evidence.tag == "not_tested" for evidence in assessment.evidence.values())
-    return [f"{counted(number, 'flip')} with too many graded repeats to test each one"] if number else []
+    return [told("{} with too many graded repeats to test each one", counted(number, "flip"))] if number else []
 
 
-def _notes(joined: Joined, tasks: Tasks) -> list[str]:
+def _notes(joined: Joined, tasks: Tasks) -> list[Marked]:
     notes = [*joined.match.notes, *joined.notes]
     labels = joined.match.labels
     several = [labels[position] for position in joined.match.with_several_rows()]
     if several:
-        notes.append(f"compared on the mean reward of several rows: {named(several)}")
+        notes.append(told("compared on the mean reward of several rows: {}", named(several)))
     erring = [labels[position] for position in tasks.identical_despite_error()]
     if erring:
-        notes.append(f"identical although an agent error is reported: {named(erring)}")
+        notes.append(told("identical although an agent error is reported: {}", named(erring)))
     found: set[str] = set()
     asked: set[str] = set()
     for name, keyed in joined.sides.named():
         side = keyed.side
         classes = Counter(record.failure_class for record in side.zeroed.values())
-        notes += [
-            f"{name}: {counted(number, 'failures sidecar record')} of class {quoted(failure_class)} counted as reward 0"
-            for failure_class, number in sorted(classes.items())
-        ]
+        for failure_class, number in sorted(classes.items()):
+            records = counted(number, "failures sidecar record")
+            notes.append(told("{}: {} of class {} counted as reward 0", name, records, quoted(failure_class)))
         found |= classes.keys()
         asked |= side.count_as_zero - {LOST_CLASS}
         left_out = sum(shard.left_out for shard in side.shards)
         if side.choice.conditions:
-            conditions = " and ".join(quoted(str(condition)) for condition in side.choice.conditions)
-            notes.append(f"{name}: {counted(left_out, 'row')} left out, which {_does(left_out)} not have {conditions}")
+            conditions = listed(" and ", (quoted(str(condition)) for condition in side.choice.conditions))
+            do = told("does") if left_out == 1 else told("do")
+            notes.append(told("{}: {} left out, which {} not have {}", name, counted(left_out, "row"), do, conditions))
         lost = sum(shard.stop - shard.lost_start for shard in side.shards)
         if lost:
-            notes.append(f"{name}: {counted(lost, 'planned rollout')} that left no row counted as reward 0")
+            rollouts = counted(lost, "planned rollout")
+            notes.append(told("{}: {} that left no row counted as reward 0", name, rollouts))
         if any(shard.file.is_pipe for shard in side.shards):
-            notes.append(f"{name}: read from a pipe, once: verifier output inside its rows cannot be shown")
+            notes.append(told("{}: read from a pipe, once: verifier output inside its rows cannot be shown", name))
     unused = sorted(asked - found)
-    notes += [f"no failures sidecar record of class {quoted(name)} was there to count as reward 0" for name in unused]
-    return notes
+    return [
+        *notes,
+        *(
+            told("no failures sidecar record of class {} was there to count as reward 0", quoted(name))
+            for name in unused
+        ),
+    ]

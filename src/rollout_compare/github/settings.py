@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from rollout_compare import options
 from rollout_compare.core.errors import UsageError
 from rollout_compare.github.values import (
     ArtifactName,
@@ -69,7 +70,9 @@ class Settings(BaseModel):
         description="The workflow among whose runs `old-artifact` is looked up: its file name or number. By default "
         "the workflow of this run, or of the run that triggered a `workflow_run`.",
     )
-    baseline_max_age: Days = Field(7, description="Days from which a baseline is called stale, in a warning.")
+    baseline_max_age: Days = Field(
+        options.BASELINE_MAX_AGE, description="Days from which a baseline is called stale, in a warning."
+    )
     key: FieldName = Field(None, description="Dotted field that names the task. By default it is detected.")
     where: Conditions = Field(
         [],
@@ -78,7 +81,7 @@ class Settings(BaseModel):
     )
     old_where: Conditions = Field([], description="The same for the old side only.")
     new_where: Conditions = Field([], description="The same for the new side only.")
-    tail: Number = Field(15, description="Lines of verifier output shown per flip; 0 shows none.")
+    tail: Number = Field(options.TAIL, description="Lines of verifier output shown per flip; 0 shows none.")
     logs_root: Lines = Field(
         [], description="Folders in which relative `verifier_logs_dir` paths are looked up, one per line."
     )

@@ -11,12 +11,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, SecretStr
 
-from rollout_compare.core.field import is_field_name
+from rollout_compare import options
 from rollout_compare.core.reading.choice import Condition
 
 _TRUTH = {"true": True, "false": False}
 _COMMENT_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_DIGITS = re.compile(r"[0-9]{1,9}")
 _RUN_ID = re.compile(r"[0-9]{1,18}")
 _WORKFLOW = re.compile(r"(?:\.github/workflows/)?[^/\x00-\x1f]{1,200}")
 _NO_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/]|/$|\.$|\.lock$")
@@ -48,27 +47,23 @@ def _lines(value: Any) -> Any:
 
 def _fields(value: Any) -> Any:
     names = _lines(value)
-    if not all(map(is_field_name, names)):
-        raise ValueError("dotted field names, one per line")
-    return names
+    try:
+        return list(map(options.field_name, names))
+    except ValueError:
+        raise ValueError("dotted field names, one per line") from None
 
 
 def _field(value: Any) -> Any:
-    if isinstance(value, str) and not is_field_name(value.strip()):
-        raise ValueError("a dotted field name")
-    return value.strip() if isinstance(value, str) else value
+    return options.field_name(value.strip()) if isinstance(value, str) else value
 
 
 def _conditions(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    conditions = []
-    for line in _lines(value):
-        name, equals, wanted = line.partition("=")
-        if not equals or not is_field_name(name):
-            raise ValueError("conditions such as split=dev, one per line, each with a dotted field name")
-        conditions.append(Condition(name, wanted))
-    return conditions
+    try:
+        return [Condition(*options.condition(line)) for line in _lines(value)]
+    except ValueError:
+        raise ValueError("conditions such as split=dev, one per line, each with a dotted field name") from None
 
 
 def _patterns(value: Any) -> Any:
@@ -78,11 +73,9 @@ def _patterns(value: Any) -> Any:
     for number, line in enumerate(value.splitlines(), start=1):
         if line.strip():
             try:
-                patterns.append(re.compile(line.strip()))
-            except (re.error, RecursionError, OverflowError) as fault:
-                # The pattern itself may be the secret.
-                where = f" (position {fault.pos})" if isinstance(fault, re.error) and fault.pos is not None else ""
-                raise ValueError(f"regular expressions, one per line; line {number} is invalid{where}") from None
+                patterns.append(options.pattern(line.strip()))
+            except ValueError as fault:
+                raise ValueError(f"regular expressions, one per line; line {number}: {fault}") from None
     return patterns
 
 
@@ -100,11 +93,7 @@ def _comment_id(value: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, str):
-        if not _DIGITS.fullmatch(value.strip()):
-            raise ValueError("a whole number")
-        return int(value.strip())
-    return value
+    return options.number(value.strip()) if isinstance(value, str) else value
 
 
 def _positive(value: Any) -> Any:
@@ -123,15 +112,7 @@ def _run_id(value: Any) -> Any:
 
 
 def _margin(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        margin = float(value)
-    except ValueError:
-        margin = 0.0
-    if not 0 < margin < float("inf"):
-        raise ValueError("a number above 0")
-    return margin
+    return options.margin(value.strip()) if isinstance(value, str) else value
 
 
 def _artifact_name(value: Any) -> Any:

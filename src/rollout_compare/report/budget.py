@@ -86,7 +86,7 @@ class Plan:
 
 @dataclass(slots=True)
 class _Sizes:
-    """Estimated sizes per flip, in order of importance; `logs` per level, as far as logs were read."""
+    """Estimated sizes per flip, in order of importance; `logs` per level, of those that were read."""
 
     rows: list[int] = field(default_factory=list)
     details: list[int] = field(default_factory=list)

@@ -147,7 +147,7 @@ def _text(number: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A difference as a bar from 0, and its interval as a line with two ends, which is absent where there is none."""
+    """A difference as a bar from 0, and its interval, where there is one, as a line with two ends."""
 
     zero: str
     start: str

@@ -183,10 +183,7 @@ class Facts:
     @property
     def verdict_head(self) -> tuple[Sentence, Sentence]:
         """The verdict's first words, which say what it is, and the rest: the figures."""
-        marked = self.verdict.sentence.marked
-        found = _VERDICT_HEAD.match(marked)
-        end = 0 if found is None else found.end()
-        return Sentence(marked[:end]), Sentence(marked[end:])
+        return self.verdict.sentence.split_after(_VERDICT_HEAD)
 
     @property
     def headline(self) -> str:
@@ -222,7 +219,7 @@ class Facts:
 
     @property
     def advice(self) -> Sentence | None:
-        """How to come by an old side, when there is none."""
+        """How to get an old side, when there is none."""
         absent = self.comparison.no_baseline
         return None if absent is None else self._shown(absent.advice)
 
@@ -263,7 +260,7 @@ class Facts:
 
     @property
     def makers(self) -> list[Maker]:
-        """Models and agents, as far as the rows name any."""
+        """Models and agents, if the rows name any."""
         models = self.comparison.sides.map(lambda side: side.named(side.provenance.models))
         agents = self.comparison.sides.map(lambda side: side.named(side.provenance.agents))
         named = (("model", *models), ("agent", *agents))

@@ -286,7 +286,7 @@ def _log(output: VerifierOutput, *, left_out: bool = False) -> dict[str, Any]:
     """A log as report.js reads it; of its source, words of ours and data in turn."""
     head = f"{output.side.capitalize()} verifier output"
     if left_out:
-        head += ", left out for want of room, of"
+        head += ", omitted to fit the size limit, of"
     elif output.lines is not None:
         head += f", last {counted(len(output.lines), 'line')} of" if output.lines else ", no lines of"
     text = "\n".join(map(log_line, output.lines)) if output.lines else None

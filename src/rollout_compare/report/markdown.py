@@ -97,8 +97,9 @@ def markdown_report(
     try:
         return Budget(facts, limit).fit(render)
     except OverflowError:
-        message = f"{template.name}: the report does not fit {limit.size:,} {limit.unit} even without a flip"
-        raise TemplateError(message) from None
+        raise TemplateError(
+            f"{template.name}: the report does not fit {limit.size:,} {limit.unit} even without a flip"
+        ) from None
 
 
 def unreadable_report(message: str, setting: ReportContext) -> str:
@@ -117,11 +118,10 @@ def unreadable_report(message: str, setting: ReportContext) -> str:
 def _check_marker(text: str, marker: str, template: Template) -> None:
     if text.partition("\n")[0] == marker and text.count(marker) == 1:
         return
-    message = (
+    raise TemplateError(
         f"{template.name}: the report must begin with a line {{{{ marker }}}} and hold it once: extend "
         '"report.md.j2", or begin with it'
     )
-    raise TemplateError(message)
 
 
 class _Page:
@@ -219,7 +219,7 @@ class _Page:
         side: str = flip.loser
         lines: list[str] = []
         if shown is None:
-            where, source = "verifier output left out for want of room", None
+            where, source = "verifier output omitted to fit the size limit", None
         elif shown.lines is None:
             where, source = "verifier output ", shown.source
         else:

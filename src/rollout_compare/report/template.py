@@ -34,7 +34,7 @@ def built_in_template(name: str) -> Template:
 def own_template(path: str) -> Template:
     """The template at `path`, which may extend `report.md.j2`.
 
-    Raises TemplateError when it cannot be read or is no template.
+    Raises TemplateError when it cannot be read or is not a template.
     """
     return Template(_environment({_OWN: _read(path)}), _OWN, path)
 
@@ -97,7 +97,7 @@ def _environment(own: dict[str, str]) -> jinja2.Environment:
     package = jinja2.PackageLoader("rollout_compare.report", "templates")
     environment = ImmutableSandboxedEnvironment(
         loader=jinja2.ChoiceLoader([jinja2.DictLoader(own), package]),
-        # Whatever is no text of ours becomes a code span: nothing is printed as it is by accident.
+        # Whatever is not marked as ours becomes a code span: nothing is printed as it is by accident.
         autoescape=True,
         finalize=_finalized,
         undefined=jinja2.StrictUndefined,
@@ -130,12 +130,9 @@ def _read(path: str) -> str:
         with open(path, encoding="utf-8") as file:
             text = file.read(_LARGEST + 1)
     except UnicodeDecodeError:
-        message = f"template {path}: not UTF-8 text"
-        raise TemplateError(message) from None
+        raise TemplateError(f"template {path}: not UTF-8 text") from None
     except (OSError, ValueError) as fault:
-        message = f"template {path}: cannot be read: {getattr(fault, 'strerror', None) or fault}"
-        raise TemplateError(message) from None
+        raise TemplateError(f"template {path}: cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
     if len(text) > _LARGEST:
-        message = f"template {path}: larger than 1 MiB"
-        raise TemplateError(message)
+        raise TemplateError(f"template {path}: larger than 1 MiB")
     return text

@@ -107,7 +107,7 @@ def _figures(facts: Facts) -> Iterator[str]:
 
 
 def _table(figures: Sequence[Figure]) -> Iterator[str]:
-    """Figures below each other; an interval for which there is no room on its line follows on the next one."""
+    """Figures below each other; an interval that does not fit on its line follows on the next one."""
     widths = [max(len(cell) for cell in column) for column in zip(*(each[:3] for each in figures), strict=True)]
     for figure in figures:
         cells = (figure.name.ljust(widths[0]), figure.old.rjust(widths[1]), figure.new.rjust(widths[2]))

@@ -45,7 +45,7 @@ def rewards_text(rewards: Sequence[float | None]) -> str:
 
 
 def reward_text(reward: float | None, digits: int = 6) -> str:
-    """One reward, or that there is none that counts."""
+    """One reward, or that it does not count."""
     return "masked" if reward is None else f"{reward:.{digits}g}".replace("-", _MINUS)
 
 

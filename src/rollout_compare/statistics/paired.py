@@ -37,7 +37,6 @@ class Paired(NamedTuple):
     mean_old: float | None = None
     mean_new: float | None = None
     mean_difference: float | None = None
-    standard_deviation: float | None = None
     standard_error: float | None = None
     interval: Interval | None = None
     p_value: float | None = None
@@ -100,7 +99,7 @@ def _with_spread(found: Paired, differences: Sequence[float], middle: float, exp
     """Add what takes two differences or more; `differences` and `middle`, their mean, are divided by 2^`exponent`."""
     low, high = min(differences), max(differences)
     if high - low <= max(math.ldexp(NOISE, -exponent), _ROUNDING * max(high, -low)):
-        return found._replace(standard_deviation=0.0, standard_error=0.0, constant=True)
+        return found._replace(standard_error=0.0, constant=True)
     n = found.n
     deviation = math.sqrt(math.fsum([(x := d - middle) * x for d in differences]) / (n - 1))
     error = deviation / math.sqrt(n)
@@ -108,7 +107,6 @@ def _with_spread(found: Paired, differences: Sequence[float], middle: float, exp
     bounds = unscaled(middle - reach * error, exponent), unscaled(middle + reach * error, exponent)
     interval = None if bounds[0] is None or bounds[1] is None else Interval(bounds[0], bounds[1], LEVEL, "t")
     return found._replace(
-        standard_deviation=unscaled(deviation, exponent),
         standard_error=unscaled(error, exponent),
         interval=interval,
         p_value=two_sided_p(middle / error, n - 1),

@@ -534,3 +534,22 @@ def test_control_characters_in_an_error_line_are_escaped(rollouts: Rollouts, run
     assert len(done.err.splitlines()) == 1
     assert [c for c in done.err if not (c.isprintable() or c == "\n")] == []
     assert len(done.err.encode()) <= 500
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--key", "a..b"), "argument --key: not a dotted field name: 'a..b'"),
+        (("--margin", "x"), "argument --margin: must be a number above 0, not 'x'"),
+        (("--margin", "-1"), "argument --margin: must be a number above 0, not '-1'"),
+        (("--tail", "1.5"), "argument --tail: must be a whole number, not '1.5'"),
+        (("--json", ""), "argument --json: not a path: ''"),
+        (("--redact", "ab("), "argument --redact: invalid regular expression (position 2)"),
+    ],
+)
+def test_a_value_that_is_not_allowed_is_told_with_what_it_must_be(
+    run: Runner, sides: Sides, option: tuple[str, str], message: str
+) -> None:
+    found = run(*sides, "=".join(option))
+    assert found.status == 2
+    assert found.err.splitlines()[-1] == f"rollout-compare: error: {message}"

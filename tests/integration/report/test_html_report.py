@@ -233,14 +233,14 @@ def test_logs_are_whole_up_to_a_limit_then_short_then_left_out_the_biggest_loss_
     assert [rows[at][3] for at in order] == ["1", "0.9", "0.8", "0.7", "0.6", "0.5"]
     assert [len((log["text"] or "").split("\n")) for log in page.logs] == [100, 100, 10, 10, 1, 1]
     assert [log["text"] for log in page.logs][4:] == [None, None]
-    assert page.logs[5]["head"] == "New verifier output, left out for want of room, of"
+    assert page.logs[5]["head"] == "New verifier output, omitted to fit the size limit, of"
     assert "".join(page.logs[5]["source"]) == "row field test_output"
 
 
 def test_the_file_is_written_in_pieces_no_larger_than_a_log(rollouts: Rollouts) -> None:
     old, new = pair(rollouts, scored([1.0] * 100), scored([0.0] * 100, test_output="y" * 90 + "\n" * 2 + "x\n" * 1_500))
     comparison = compare(load_side(old), load_side(new))
-    facts = Facts(comparison, VerifierOutputs.from_comparison(comparison, LogSearch()), Redactor())
+    facts = Facts(comparison, VerifierOutputs.from_comparison(comparison, LogSearch(tail=15)), Redactor())
     sizes = [len(piece) for piece in html.html_report(facts)]
     assert sum(sizes) > 400_000
     assert max(sizes) < 20_000

@@ -1,4 +1,4 @@
-"""The limits of the Markdown report: what is given up for want of room, in which order, and what stays whole."""
+"""The limits of the Markdown report: what is given up to fit the size limit, in which order, and what stays whole."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ ONE_LOG = "\n".join(f"line {number:02d} " + "of this log " * 6 for number in ran
 
 def facts_of(old: Path, new: Path, **search: Any) -> Facts:
     comparison = compare(load_side(os.fspath(old)), load_side(os.fspath(new)))
-    return Facts(comparison, VerifierOutputs.from_comparison(comparison, LogSearch(**search)), Redactor())
+    return Facts(
+        comparison, VerifierOutputs.from_comparison(comparison, LogSearch(**{"tail": 15} | search)), Redactor()
+    )
 
 
 def size(markdown: str, limit: Limit) -> int:
@@ -276,7 +278,7 @@ from rollout_compare.report.markdown import COMMENT, JOB_SUMMARY, markdown_repor
 from rollout_compare.report.untrusted import Redactor
 
 comparison = compare(load_side("old.jsonl"), load_side("new.jsonl"))
-facts = Facts(comparison, VerifierOutputs.from_comparison(comparison, LogSearch()), Redactor())
+facts = Facts(comparison, VerifierOutputs.from_comparison(comparison, LogSearch(tail=15)), Redactor())
 limit = {"comment": COMMENT, "summary": JOB_SUMMARY}[sys.argv[1]]
 sys.stdout.buffer.write(markdown_report(facts, limit).encode("utf-8"))
 # Of this process alone: what getrusage tells may be the peak of the one that started it.

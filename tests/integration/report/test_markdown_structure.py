@@ -267,7 +267,7 @@ def test_a_title_references_and_links_are_shown_and_never_act(rollouts: Rollouts
         for name, reward in (("old", 1), ("new", 0))
     ]
     comparison = compare(*sides)
-    facts = Facts(comparison, VerifierOutputs.from_comparison(comparison, LogSearch()), Redactor())
+    facts = Facts(comparison, VerifierOutputs.from_comparison(comparison, LogSearch(tail=15)), Redactor())
     links = (Link("the run", "https://github.com/o/r/actions/runs/1"), Link("bad|words", "javascript:alert(1)"))
 
     def report(words: str) -> str:

@@ -23,7 +23,7 @@ from rollout_compare.core.schema import (
     TASK_KEY_CANDIDATES,
     Both,
 )
-from rollout_compare.core.sentences import CheckWarning, Sentence, counted, field_name, named
+from rollout_compare.core.sentences import CheckWarning, Marked, Sentence, counted, field_name, listed, named, told
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Joined:
 
     sides: Both[Keyed]
     match: Match
-    notes: tuple[str, ...] = ()
+    notes: tuple[Marked, ...] = ()
     warnings: tuple[CheckWarning, ...] = ()
     mixed: Mixed | None = None
     """Tasks that several agents or models attempted on a side, when the sides share none of these."""
@@ -153,17 +153,17 @@ def _by_fallback(sides: Both[Side]) -> Joined:
         first = first or tried
     if first is None:
         lacking = sides.old if _own_key(sides.old) is None else sides.new
-        also = f"; {warnings[0].sentence}" if warnings else ""
-        raise CompareInputError(lacking.paths[0], str(Sentence(why_no_key(sides, lacking) + also)))
+        why = [why_no_key(sides, lacking), *(warning.sentence.marked for warning in warnings[:1])]
+        raise CompareInputError(lacking.paths[0], str(Sentence(listed("; ", why))))
     return _noted(first, warnings)
 
 
 def _noted(joined: Joined, warnings: list[CheckWarning]) -> Joined:
     key = joined.keys.new if joined.sides.old.side.key is not None else joined.keys.old
-    what = "a fingerprint of the prompt" if key == PROMPT else field_name(key)
-    odd = [f"; {name}: {told}" for name, side in joined.sides.named() for told in odd_rows(side.side)]
-    note = f"no usual task id field on every row: joined by {what}{''.join(odd)}"
-    return replace(joined, notes=(note,), warnings=tuple(warnings))
+    what = told("a fingerprint of the prompt") if key == PROMPT else field_name(key)
+    note = [told("no usual task id field on every row: joined by {}", what)]
+    note += [told("{}: {}", name, odd) for name, side in joined.sides.named() for odd in odd_rows(side.side)]
+    return replace(joined, notes=(listed("; ", note),), warnings=tuple(warnings))
 
 
 def _try_rung(sides: Both[Side], rung: str) -> Joined | None:
@@ -188,12 +188,14 @@ def _prompts_instead(sides: Both[Side], by_index: Joined) -> Joined | None:
 
 
 def _contradiction_warning(tasks: list[str], *, used: bool) -> CheckWarning:
-    rows = f"the rows of {counted(len(tasks), 'task')} with the same {field_name(TASK_INDEX)}"
-    sentence = f"{rows} name different tasks: {named(tasks)}"
-    ending = "the join by index is not to be trusted" if used else "the index was not used to join"
-    return CheckWarning(
-        "index_join_contradicted", Sentence(f"{sentence}; {ending}"), len(tasks), tuple(tasks[:NAMED_TASKS])
+    sentence = told(
+        "the rows of {} with the same {} name different tasks: {}; {}",
+        counted(len(tasks), "task"),
+        field_name(TASK_INDEX),
+        named(tasks),
+        told("the join by index is not to be trusted") if used else told("the index was not used to join"),
     )
+    return CheckWarning("index_join_contradicted", Sentence(sentence), len(tasks), tuple(tasks[:NAMED_TASKS]))
 
 
 def contradiction_of_explicit_index(joined: Joined) -> CheckWarning | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from rollout_compare.core.reading.ids import ABSENT, Names, text_of
 from rollout_compare.core.reading.side import NO_INDEX, KeyCode, Shard, Side
 from rollout_compare.core.schema import SideName
-from rollout_compare.core.sentences import counted, field_name
+from rollout_compare.core.sentences import Marked, counted, field_name, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,15 @@ class Keyed:
         unplaced = [row for row in self.anonymous_rows() if row in self.side.zeroed]
         return replace(self, side=self.side.without_zeroed(unplaced)) if unplaced else self
 
-    def unplaced_notes(self, name: SideName) -> list[str]:
+    def unplaced_notes(self, name: SideName) -> list[Marked]:
         """A note about failures sidecar records that name a task, but not by the side's key."""
         columns = self.side.columns.values()
         records = [row for row in self.anonymous_rows() if any(column.ids[row] for column in columns)]
-        without = f"without {field_name(self.key)}, the key of that side: listed as unknown"
-        return [f"{name}: {counted(len(records), 'failures sidecar record')} {without}"] if records else []
+        if not records:
+            return []
+        number = counted(len(records), "failures sidecar record")
+        key = field_name(self.key)
+        return [told("{}: {} without {}, the key of that side: listed as unknown", name, number, key)]
 
 
 def keyed(side: Side, key: str) -> Keyed:

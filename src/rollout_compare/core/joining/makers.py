@@ -17,7 +17,7 @@ from rollout_compare.core.reading.ids import ABSENT
 from rollout_compare.core.reading.provenance import NameColumn
 from rollout_compare.core.reading.side import Side
 from rollout_compare.core.schema import Both, MakerKind, SideName
-from rollout_compare.core.sentences import quoted
+from rollout_compare.core.sentences import Marked, listed, quoted, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +166,9 @@ class _Makers:
                 label = f"{label} [{name}]" if f"{label} [{name}]" not in taken else json.dumps([label, name])
             yield label
 
-    def _note(self) -> str:
-        names = ", ".join(quoted(str(self._names[code])) for code in sorted(self.shared, key=self._name))
-        return f"joined by task and {self._kind}: {names}"
+    def _note(self) -> Marked:
+        names = (quoted(str(self._names[code])) for code in sorted(self.shared, key=self._name))
+        return told("joined by task and {}: {}", self._kind, listed(", ", names))
 
     def _name(self, code: int) -> str:
         return str(self._names[code])

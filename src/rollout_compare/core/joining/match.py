@@ -14,8 +14,8 @@ from rollout_compare.core.joining.groups import NOBODY, Groups
 from rollout_compare.core.joining.keyed import Keyed
 from rollout_compare.core.joining.tasksets import Pair, Placed, place_plain_ids
 from rollout_compare.core.reading.ids import ABSENT
-from rollout_compare.core.schema import Both, MakerKind, SideName
-from rollout_compare.core.sentences import named, quoted
+from rollout_compare.core.schema import NAMED_TASKS, Both, MakerKind, SideName
+from rollout_compare.core.sentences import Marked, listed, named, quoted, told
 
 
 class Stripping(NamedTuple):
@@ -40,7 +40,7 @@ class Match:
     """How many tasks both sides have."""
     keyed_by_taskset: bool
     stripping: Stripping
-    notes: tuple[str, ...]
+    notes: tuple[Marked, ...]
     makers: list[str | None] | None = None
     """The agent or the model of each task, when the sides are matched by task and that; None for a task without one."""
     keyed_by: MakerKind | None = None
@@ -115,11 +115,11 @@ class _Matcher:
         labels, places = in_order(*_with_anonymous(labels, groups, places))
         return Match(labels, groups, places, joined, len(self._wide) == 2, stripping, tuple(notes))
 
-    def _taskset_notes(self) -> Iterator[str]:
+    def _taskset_notes(self) -> Iterator[Marked]:
         if self._wide:
-            told = "both sides span" if len(self._wide) == 2 else f"the {self._wide[0]} side spans"
+            sides = told("both sides span") if len(self._wide) == 2 else told("the {} side spans", self._wide[0])
             codes = {code for side in self._wide for code in self._tasksets.of(side)}
-            yield f"{told} several tasksets: {named(sorted(self._texts[code] for code in codes))}"
+            yield told("{} several tasksets: {}", sides, named(sorted(self._texts[code] for code in codes)))
 
     def _strip_prefix(self) -> Stripping:
         """Strip the one side's common prefix if that alone makes tasks join.
@@ -211,7 +211,7 @@ class _Matcher:
         text = prefix + self._texts[task_id]
         return text if taskset == ABSENT else f"{self._texts[taskset]}/{text}"
 
-    def _match_wide(self, wide: SideName, stripping: Stripping, notes: list[str]) -> _Tasks:
+    def _match_wide(self, wide: SideName, stripping: Stripping, notes: list[Marked]) -> _Tasks:
         """One side spans several tasksets, the other has plain ids; see `place_plain_ids`."""
         plain: SideName = "new" if wide == "old" else "old"
         placed = self._placed(wide, self._ids)
@@ -272,14 +272,18 @@ class _Matcher:
             self._texts,
         )
 
-    def _ambiguity_notes(self, ambiguous: dict[int, list[Pair]], prefix: str) -> Iterator[str]:
+    def _ambiguity_notes(self, ambiguous: dict[int, list[Pair]], prefix: str) -> Iterator[Marked]:
         if ambiguous:
             several = [
-                f"{quoted(self._texts[task_id])} in {', '.join(quoted(self._label(pair, prefix)) for pair in pairs)}"
+                told("{} in {}", quoted(self._texts[task_id]), listed(", ", self._quoted_labels(pairs, prefix)))
                 for task_id, pairs in sorted(ambiguous.items(), key=lambda item: self._texts[item[0]])
             ]
-            shown = "; ".join(several[:5]) + (f"; and {len(several) - 5} more" if len(several) > 5 else "")
-            yield f"ids found in several tasksets, left unmatched: {shown}"
+            if len(several) > NAMED_TASKS:
+                several[NAMED_TASKS:] = [told("and {} more", len(several) - NAMED_TASKS)]
+            yield told("ids found in several tasksets, left unmatched: {}", listed("; ", several))
+
+    def _quoted_labels(self, pairs: list[Pair], prefix: str) -> Iterator[Marked]:
+        return (quoted(self._label(pair, prefix)) for pair in pairs)
 
 
 class _Tasks(NamedTuple):

@@ -10,30 +10,32 @@ from rollout_compare.core.reading.lines import line_number
 from rollout_compare.core.reading.side import Side
 from rollout_compare.core.reading.survey import survey
 from rollout_compare.core.schema import ID_FIELDS, TASK_KEY_CANDIDATES, Both
-from rollout_compare.core.sentences import counted, field_name, quoted
+from rollout_compare.core.sentences import Marked, counted, field_name, listed, quoted, told
 
 _OFFERED = 3
 _FEWEST_JOINED = 2
 _NEVER_A_KEY = frozenset({"reward"})
 
 
-def why_no_key(sides: Both[Side], lacking: Side) -> str:
+def why_no_key(sides: Both[Side], lacking: Side) -> Marked:
     """Why a side has no key, and what to try."""
-    told = [*_partly(lacking, ID_FIELDS)]
-    offers = [f"{field_name(f'--key {name}')} would join {counted(number, 'task')}" for name, number in _offers(sides)]
-    why = told[0] if told else "none of the usual ones is on any row"
-    advice = ", ".join(offers) if offers else f"name one with {field_name('--key')}"
-    return f"no task id field found on every row: {why}; {advice}"
+    offers = [
+        told("{} would join {}", field_name(f"--key {name}"), counted(number, "task"))
+        for name, number in _offers(sides)
+    ]
+    why = next(_partly(lacking, ID_FIELDS), told("none of the usual ones is on any row"))
+    advice = listed(", ", offers) if offers else told("name one with {}", field_name("--key"))
+    return told("no task id field found on every row: {}; {}", why, advice)
 
 
-def odd_rows(side: Side) -> Iterator[str]:
+def odd_rows(side: Side) -> Iterator[Marked]:
     """The usual task id that nearly every row has, and the first row that has not: for a note."""
-    for told in _partly(side, TASK_KEY_CANDIDATES):
-        yield told
+    for said in _partly(side, TASK_KEY_CANDIDATES):
+        yield said
         return
 
 
-def _partly(side: Side, names: tuple[str, ...]) -> Iterator[str]:
+def _partly(side: Side, names: tuple[str, ...]) -> Iterator[Marked]:
     """The id fields that most rows of the rollouts files have, but not all, each with the first row without."""
     rows = sum(map(len, side.main_ranges()))
     for name in names:
@@ -42,16 +44,22 @@ def _partly(side: Side, names: tuple[str, ...]) -> Iterator[str]:
         ids = side.columns[name].ids
         lacking = [row for own in side.main_ranges() for row in own if ids[row] == ABSENT]
         if lacking and 2 * len(lacking) < rows:
-            where = _place(side, lacking[0])
-            has = "has none" if len(lacking) == 1 else f"is the first without it, of {len(lacking):,}"
-            yield f"{field_name(name)} is on {rows - len(lacking):,} of {counted(rows, 'row')}; {where} {has}"
+            is_first = told("is the first without it, of {:,}", len(lacking))
+            yield told(
+                "{} is on {:,} of {}; {} {}",
+                field_name(name),
+                rows - len(lacking),
+                counted(rows, "row"),
+                _place(side, lacking[0]),
+                told("has none") if len(lacking) == 1 else is_first,
+            )
 
 
-def _place(side: Side, row: int) -> str:
+def _place(side: Side, row: int) -> Marked:
     shard = side.shard_of(row)
     path = quoted(os.path.basename(shard.files.rollouts))
     number = line_number(shard.file, side.offsets[row])
-    return f"row {row - shard.start + 1:,} of {path}" if number is None else f"{path}:{number}"
+    return told("row {:,} of {}", row - shard.start + 1, path) if number is None else told("{}:{}", path, number)
 
 
 def _offers(sides: Both[Side]) -> list[tuple[str, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rollout_compare.core.sentences import CheckWarning, Sentence, counted, field_name, quoted
+from rollout_compare.core.sentences import CheckWarning, Marked, Sentence, counted, field_name, listed, quoted, told
 
 _SHORT_COMMIT = 7
 _HOURS = 24
@@ -35,52 +35,42 @@ class Baseline:
     @property
     def sentence(self) -> Sentence:
         """The run in words, without its address."""
-        said = [f"artifact {quoted(self.artifact)} of run {self.run_id}"]
+        said = [told("artifact {} of run {}", quoted(self.artifact), self.run_id)]
         if self.branch is not None:
-            said.append(f" on {quoted(self.branch)}")
+            said.append(told(" on {}", quoted(self.branch)))
         if self.commit is not None:
-            said.append(f" at {quoted(self.commit[:_SHORT_COMMIT])}")
+            said.append(told(" at {}", quoted(self.commit[:_SHORT_COMMIT])))
         if self.age_days is not None:
-            said.append(f", {age_text(self.age_days)} old")
+            said.append(told(", {} old", age_text(self.age_days)))
         if self.merge_base is not None:
-            said.append(f", {self._distance()}")
-        return Sentence("".join(said))
+            said.append(told(", {}", self._distance()))
+        return Sentence(listed("", said))
 
-    def _distance(self) -> str:
+    def _distance(self) -> Marked:
         """How the commit stands to the merge base."""
-        base = f"the merge base {quoted((self.merge_base or '')[:_SHORT_COMMIT])}"
+        base = told("the merge base {}", quoted((self.merge_base or "")[:_SHORT_COMMIT]))
         if self.commit == self.merge_base:
-            return "the merge base itself"
-        if self.behind is None or self.ahead is None:
-            return f"not {base}"
-        parts = [
-            f"{counted(number, 'commit')} {where}"
-            for number, where in ((self.behind, "behind"), (self.ahead, "ahead of"))
-            if number
-        ]
-        return f"{' and '.join(parts)} {base}" if parts else f"not {base}"
+            return told("the merge base itself")
+        behind = told("{} behind", counted(self.behind, "commit")) if self.behind else None
+        ahead = told("{} ahead of", counted(self.ahead, "commit")) if self.ahead else None
+        known = self.behind is not None and self.ahead is not None
+        parts = [part for part in (behind, ahead) if part is not None and known]
+        return told("{} {}", listed(" and ", parts), base) if parts else told("not {}", base)
 
     def warnings(self, longest_age: float) -> Iterator[CheckWarning]:
         """What makes it a doubtful reference. `longest_age`: how many days old it may be."""
         if self.age_days is not None and self.age_days > longest_age:
-            limit = f"{longest_age:g} {'day' if longest_age == 1 else 'days'}"
-            yield CheckWarning(
-                "baseline_stale",
-                Sentence(
-                    f"the baseline is {self.age_days:.1f} days old, more than the {limit} of "
-                    f"{field_name('baseline-max-age')}"
-                ),
-                0,
-            )
+            limit = told("1 day") if longest_age == 1 else told("{:g} days", longest_age)
+            option = field_name("baseline-max-age")
+            stale = told("the baseline is {:.1f} days old, more than the {} of {}", self.age_days, limit, option)
+            yield CheckWarning("baseline_stale", Sentence(stale), 0)
         if self.commit is not None and self.merge_base is not None and self.commit != self.merge_base:
-            yield CheckWarning(
-                "baseline_not_merge_base",
-                Sentence(
-                    f"the baseline's commit {quoted(self.commit[:_SHORT_COMMIT])} is {self._distance()}: what changed "
-                    "in between is part of the difference"
-                ),
-                0,
+            elsewhere = told(
+                "the baseline's commit {} is {}: what changed in between is part of the difference",
+                quoted(self.commit[:_SHORT_COMMIT]),
+                self._distance(),
             )
+            yield CheckWarning("baseline_not_merge_base", Sentence(elsewhere), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +97,7 @@ class OneSided:
     """Tasks that do not count."""
 
 
-def age_text(days: float) -> str:
+def age_text(days: float) -> Marked:
     """An age in whole days, or in whole hours below two days."""
     if days < 2:
         return counted(int(days * _HOURS), "hour")

@@ -18,7 +18,18 @@ from rollout_compare.core.judging.runs import repeated_rows, rerun_until_passed,
 from rollout_compare.core.reading.prompt import NO_PROMPT
 from rollout_compare.core.reading.side import NO_INDEX, Side
 from rollout_compare.core.schema import NAMED_TASKS, PROMPT, Both, SideName, WarningCode
-from rollout_compare.core.sentences import CheckWarning, Sentence, counted, field_name, named, p_text, quoted
+from rollout_compare.core.sentences import (
+    CheckWarning,
+    Marked,
+    Sentence,
+    counted,
+    field_name,
+    listed,
+    named,
+    p_text,
+    quoted,
+    told,
+)
 from rollout_compare.statistics import sign_test
 
 _EXAMPLES = 3
@@ -59,16 +70,17 @@ def check(joined: Joined, tasks: Tasks, counts: dict[str, int]) -> list[CheckWar
     return found
 
 
-def _warn(code: WarningCode, sentence: str, tasks: list[str]) -> CheckWarning:
+def _warn(code: WarningCode, sentence: Marked, tasks: list[str]) -> CheckWarning:
     return CheckWarning(code, Sentence(sentence), len(tasks), tuple(tasks[:NAMED_TASKS]))
 
 
 def _empty_side(joined: Joined) -> Iterator[CheckWarning]:
     for name, side in joined.sides.named():
         if not len(side.side) and side.side.paths:
-            files = ", ".join(quoted(os.path.basename(path)) for path in side.side.paths[:_EXAMPLES])
-            held = "holds no rows" if any(shard.file.size for shard in side.side.shards) else "is empty"
-            sentence = f"the {name} side has no rows: {files} {held}"
+            files = listed(", ", (quoted(os.path.basename(path)) for path in side.side.paths[:_EXAMPLES]))
+            is_empty = not any(shard.file.size for shard in side.side.shards)
+            held = told("is empty") if is_empty else told("holds no rows")
+            sentence = told("the {} side has no rows: {} {}", name, files, held)
             yield CheckWarning("empty_side", Sentence(sentence), joined.match.joined or len(joined.match.labels))
 
 
@@ -77,14 +89,17 @@ def _makers_mixed(joined: Joined) -> Iterator[CheckWarning]:
     mixed = joined.mixed
     if mixed is None:
         return
-    names = mixed.names.map(lambda own: ", ".join(map(quoted, own[:_EXAMPLES])) or "none")
-    sentence = (
-        f"{counted(len(mixed.tasks), 'task')} with rows of several {mixed.kind}s, and no {mixed.kind} is on both sides "
-        f"(old: {names.old}; new: {names.new})"
+    names = mixed.names.map(lambda own: listed(", ", map(quoted, own[:_EXAMPLES])) or told("none"))
+    sentence = told(
+        "{tasks} with rows of several {kind}s, and no {kind} is on both sides (old: {old}; new: {new})",
+        tasks=counted(len(mixed.tasks), "task"),
+        kind=mixed.kind,
+        old=names.old,
+        new=names.new,
     )
     offers = list(where_offers(joined, mixed))
     if offers:
-        sentence += f"; choose by {field_name('--where')}: {' and '.join(offers)}"
+        sentence = told("{}; choose by {}: {}", sentence, field_name("--where"), listed(" and ", offers))
     yield _warn("agents_mixed" if mixed.kind == "agent" else "models_mixed", sentence, mixed.tasks)
 
 
@@ -100,10 +115,12 @@ def _ids_almost_equal(joined: Joined) -> Iterator[CheckWarning]:
             side.setdefault(_folded(label), []).append(label)
     pairs = [(alone.old[text][0], alone.new[text][0]) for text in alone.old if text in alone.new]
     if pairs:
-        told = ", ".join(f"{quoted(_escaped(old))} and {quoted(_escaped(new))}" for old, new in pairs[:_EXAMPLES])
-        sentence = (
-            f"{counted(len(pairs), 'task')} of each side with ids that are equal but for Unicode form, case or "
-            f"surrounding space, which do not join: {told}"
+        examples = [told("{} and {}", *map(quoted, map(_escaped, pair))) for pair in pairs[:_EXAMPLES]]
+        sentence = told(
+            "{} of each side with ids that are equal but for Unicode form, case or surrounding space, which do not "
+            "join: {}",
+            counted(len(pairs), "task"),
+            listed(", ", examples),
         )
         yield _warn("ids_almost_equal", sentence, [old for old, _ in pairs])
 
@@ -127,10 +144,19 @@ def _nothing_joined(joined: Joined, tasks: Tasks) -> Iterator[CheckWarning]:
     if not labels.old or not labels.new:
         return
     keys = joined.keys.map(field_name)
-    examples = labels.map(lambda names: ", ".join(map(quoted, names[:_EXAMPLES])))
-    sentence = f"no task of the old side ({keys.old}: {examples.old}) is on the new side ({keys.new}: {examples.new})"
-    others = [f"{field_name(f'--key {key}')} would join {number:,}" for key, number in joined.other_keys()[:_SUGGESTED]]
-    sentence += f"; {', '.join(others)}" if others else "; no other key that both sides carry joins any"
+    examples = labels.map(lambda names: listed(", ", map(quoted, names[:_EXAMPLES])))
+    others = [
+        told("{} would join {:,}", field_name(f"--key {key}"), number)
+        for key, number in joined.other_keys()[:_SUGGESTED]
+    ]
+    sentence = told(
+        "no task of the old side ({}: {}) is on the new side ({}: {}); {}",
+        keys.old,
+        examples.old,
+        keys.new,
+        examples.new,
+        listed(", ", others) if others else told("no other key that both sides carry joins any"),
+    )
     yield CheckWarning(
         "nothing_joined",
         Sentence(sentence),
@@ -152,9 +178,8 @@ def _prompts_differ(joined: Joined) -> Iterator[CheckWarning]:
             if len(old) == len(new) == 1 and old != new
         ]
     if differing:
-        sentence = (
-            f"{counted(len(differing), 'joined task')} with a different prompt on the new side: {named(differing)}"
-        )
+        number = counted(len(differing), "joined task")
+        sentence = told("{} with a different prompt on the new side: {}", number, named(differing))
         yield _warn("prompts_differ", sentence, differing)
 
 
@@ -173,22 +198,22 @@ def _tasksets_differ(joined: Joined) -> Iterator[CheckWarning]:
     old, new = joined.sides.map(Keyed.taskset_codes)
     if len(old) == len(new) == 1 and old != new:
         texts = list(joined.sides.old.side.names)
-        names = (
-            f"the old side is taskset {quoted(str(texts[old[0]]))}, the new side taskset {quoted(str(texts[new[0]]))}"
+        sentence = told(
+            "the old side is taskset {}, the new side taskset {}: tasks of the same id may be different tasks",
+            quoted(str(texts[old[0]])),
+            quoted(str(texts[new[0]])),
         )
-        yield CheckWarning(
-            "tasksets_differ",
-            Sentence(f"{names}: tasks of the same id may be different tasks"),
-            joined.match.joined,
-        )
+        yield CheckWarning("tasksets_differ", Sentence(sentence), joined.match.joined)
 
 
 def _low_overlap(joined: Joined) -> Iterator[CheckWarning]:
     joined_now, stripping = joined.match.joined, joined.match.stripping
     if stripping.would_join:
-        sentence = (
-            f"{counted(joined_now, 'task')} joined as the ids stand, but {stripping.would_join:,} would without the "
-            f"prefix {field_name(stripping.would_strip)} that all ids of one side have"
+        sentence = told(
+            "{} joined as the ids stand, but {:,} would without the prefix {} that all ids of one side have",
+            counted(joined_now, "task"),
+            stripping.would_join,
+            field_name(stripping.would_strip),
         )
         yield CheckWarning("low_overlap", Sentence(sentence), joined_now)
 
@@ -198,7 +223,7 @@ def _low_coverage(joined: Joined, tasks: Tasks, counts: dict[str, int]) -> Itera
     comparable = counts["tasks"] - joined.match.unshared
     scored = counts["tasks"] - len(unscored)
     if 2 * scored < comparable:
-        sentence = f"scored on both sides: only {scored:,} of {counted(comparable, 'task')}"
+        sentence = told("scored on both sides: only {:,} of {}", scored, counted(comparable, "task"))
         yield CheckWarning(
             "low_coverage", Sentence(sentence), len(unscored), tuple(map(tasks.label, unscored[:NAMED_TASKS]))
         )
@@ -211,9 +236,11 @@ def _masking_differs(tasks: Tasks) -> Iterator[CheckWarning]:
             only["old" if task.new.masked is None else "new"].append(task.task)
     p = sign_test(len(only["old"]), len(only["new"]))
     if p < _SIGNIFICANT:
-        sentence = (
-            f"{counted(len(only['old']), 'task')} masked only on the old side, {len(only['new']):,} only on the new "
-            f"(exact p {p_text(p)}): what is left out may not be alike"
+        sentence = told(
+            "{} masked only on the old side, {:,} only on the new (exact p {}): what is left out may not be alike",
+            counted(len(only["old"]), "task"),
+            len(only["new"]),
+            p_text(p),
         )
         yield _warn("masking_differs", sentence, sorted(only["old"] + only["new"]))
 
@@ -222,11 +249,12 @@ def _no_rewards(side: Side, name: SideName) -> Iterator[CheckWarning]:
     ranges = side.main_ranges()
     rows = sum(map(len, ranges))
     if rows and all(math.isnan(side.rewards[row]) for own in ranges for row in own):
-        offers = "".join(
-            f"; {field_name(f'--reward {field}')} would score {counted(number, 'row')}"
+        said = [told("no row of the {} side has a reward", name)]
+        said += [
+            told("{} would score {}", field_name(f"--reward {field}"), counted(number, "row"))
             for field, number in reward_offers(side)
-        )
-        yield CheckWarning("no_rewards", Sentence(f"no row of the {name} side has a reward{offers}"), rows)
+        ]
+        yield CheckWarning("no_rewards", Sentence(listed("; ", said)), rows)
 
 
 def _unequal_repeats(joined: Joined, tasks: Tasks) -> Iterator[CheckWarning]:
@@ -239,9 +267,12 @@ def _unequal_repeats(joined: Joined, tasks: Tasks) -> Iterator[CheckWarning]:
             rows[pair] += 1
     if unequal:
         (old, new), _ = rows.most_common(1)[0]
-        sentence = (
-            f"{counted(len(unequal), 'joined task')} with different numbers of rows on the two sides, most often "
-            f"{old} old and {new} new: {named(unequal)}"
+        sentence = told(
+            "{} with different numbers of rows on the two sides, most often {} old and {} new: {}",
+            counted(len(unequal), "joined task"),
+            old,
+            new,
+            named(unequal),
         )
         yield _warn("unequal_repeats", sentence, unequal)
 
@@ -254,9 +285,11 @@ def _duplicate_rollouts(side: Keyed, name: SideName, joined: Joined) -> Iterator
             surplus += extra
             duplicated.append(joined.match.labels[position])
     if duplicated:
-        sentence = (
-            f"{counted(surplus, 'row')} of the {name} side for a rollout (same task, same indices) that has one "
-            f"already: {named(duplicated)}"
+        sentence = told(
+            "{} of the {} side for a rollout (same task, same indices) that has one already: {}",
+            counted(surplus, "row"),
+            name,
+            named(duplicated),
         )
         yield CheckWarning("duplicate_rollouts", Sentence(sentence), surplus, tuple(duplicated[:NAMED_TASKS]))
 
@@ -279,7 +312,8 @@ def _repeated_rows(side: Side, rows: list[int]) -> int:
 def _mixed_id_types(side: Keyed, name: SideName) -> Iterator[CheckWarning]:
     if side.mixed:
         tasks = counted(len(side.mixed), "task")
-        sentence = f"the {name} side names {tasks} both by a number and by text: {named(list(side.mixed))}"
+        names = named(list(side.mixed))
+        sentence = told("the {} side names {} both by a number and by text: {}", name, tasks, names)
         yield _warn("mixed_id_types", sentence, list(side.mixed))
 
 
@@ -287,14 +321,14 @@ def _stale_sidecar(side: Side, name: SideName) -> Iterator[CheckWarning]:
     for shard in side.shards:
         tally = shard.tally
         if tally.records and tally.scored == tally.records:
-            what = f"has {counted(tally.records, 'record')}, each of a rollout that has a row"
+            what = told("has {}, each of a rollout that has a row", counted(tally.records, "record"))
             number = tally.records
         elif tally.of_another_run:
-            what = f"has {counted(tally.of_another_run, 'record')} of another run ({_RUN_ID}) than the rows"
+            records = counted(tally.of_another_run, "record")
+            what = told("has {} of a different run ({}) than the rows", records, _RUN_ID)
             number = tally.of_another_run
         else:
             continue
         sidecar = quoted(shard.files.sidecar or "")
-        yield CheckWarning(
-            "stale_sidecar", Sentence(f"{name}: the failures sidecar {sidecar} {what}: left over?"), number
-        )
+        sentence = told("{}: the failures sidecar {} {}: left over?", name, sidecar, what)
+        yield CheckWarning("stale_sidecar", Sentence(sentence), number)

@@ -17,7 +17,7 @@ from rollout_compare.core.reading.ids import ABSENT, IdKey, text_of
 from rollout_compare.core.reading.side import NO_INDEX
 from rollout_compare.core.reading.survey import id_codes, survey_of_rows
 from rollout_compare.core.schema import ID_FIELDS, NAMED_TASKS, PROMPT, TASK_INDEX, Both, SideName
-from rollout_compare.core.sentences import CheckWarning, Sentence, field_name, quoted
+from rollout_compare.core.sentences import CheckWarning, Marked, Sentence, field_name, listed, quoted, told
 
 _SHARED = 0.5
 """The share of prompts or ids under a value that has to be on both sides."""
@@ -37,10 +37,12 @@ def key_collapses_tasks(joined: Joined) -> Iterator[CheckWarning]:
         return
     tasks = [joined.match.labels[position] for position in sorted(collapsed)]
     largest = max(sorted(collapsed), key=lambda position: collapsed[position])
-    keys = " or ".join(dict.fromkeys(joined.keys.map(field_name)))
-    sentence = (
-        f"{keys} holds {collapsed[largest]} different tasks under one name "
-        f"({quoted(joined.match.labels[largest])}); {families.offer()}"
+    sentence = told(
+        "{} holds {} different tasks under one name ({}); {}",
+        listed(" or ", dict.fromkeys(joined.keys.map(field_name))),
+        collapsed[largest],
+        quoted(joined.match.labels[largest]),
+        families.offer(),
     )
     yield CheckWarning("key_collapses_tasks", Sentence(sentence), len(tasks), tuple(tasks[:NAMED_TASKS]))
 
@@ -183,7 +185,7 @@ class _Families:
                 most = max(most, min(len(by_index), len(prompts)))
         return most
 
-    def offer(self) -> str:
+    def offer(self) -> Marked:
         """A key that has been tried: one that tells the tasks apart, and does not make tasks of repeats."""
         best, most = "", self._joined.match.joined - 1
         tried = self._joined.other_keys() + [
@@ -195,8 +197,8 @@ class _Families:
             if joined > most and self._is_finer(name) and self._keeps_repeats_together(name):
                 best, most = name, joined
         if best:
-            return f"{field_name(f'--key {best}')} would compare {most:,} tasks"
-        return f"no other field that both sides have tells them apart; name one with {field_name('--key')}"
+            return told("{} would compare {:,} tasks", field_name(f"--key {best}"), most)
+        return told("no other field that both sides have tells them apart; name one with {}", field_name("--key"))
 
     def _codes(self, name: str) -> Both[array[int]]:
         return self._telling_fields.get(name) or self._sides.map(lambda side: side.key_column(name).ids)

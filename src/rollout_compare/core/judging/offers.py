@@ -9,7 +9,7 @@ from rollout_compare.core.joining.makers import Mixed
 from rollout_compare.core.reading.side import Side
 from rollout_compare.core.reading.survey import survey
 from rollout_compare.core.schema import SideName
-from rollout_compare.core.sentences import field_name
+from rollout_compare.core.sentences import Marked, field_name, told
 
 _OFFERED = 3
 _REWARD_WORDS = (
@@ -35,7 +35,7 @@ def _sounds_like_a_reward(name: str) -> bool:
     return any(word in part for part in name.lower().split(".") for word in _REWARD_WORDS)
 
 
-def where_offers(joined: Joined, mixed: Mixed) -> Iterator[str]:
+def where_offers(joined: Joined, mixed: Mixed) -> Iterator[Marked]:
     """For each side with several agents or models, the choice of one that has rows of most joined tasks."""
     for side in _SIDES:
         own = joined.sides.of(side).side
@@ -48,4 +48,4 @@ def where_offers(joined: Joined, mixed: Mixed) -> Iterator[str]:
         if len(tasks) > 1:
             code, number = max(tasks.items(), key=lambda item: item[1])
             name = str(list(own.names)[code])
-            yield f"{field_name(f'--{side}-where {field}={name}')} would compare {number:,} tasks"
+            yield told("{} would compare {:,} tasks", field_name(f"--{side}-where {field}={name}"), number)

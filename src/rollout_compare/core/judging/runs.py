@@ -11,7 +11,7 @@ from rollout_compare.core.reading.digest import digest_of
 from rollout_compare.core.reading.lines import InputChangedError, read_rows
 from rollout_compare.core.reading.side import Side
 from rollout_compare.core.schema import NAMED_TASKS, SideName
-from rollout_compare.core.sentences import CheckWarning, Sentence, counted, named
+from rollout_compare.core.sentences import CheckWarning, Sentence, counted, named, told
 from rollout_compare.statistics import sign_test
 
 _FEWEST_RERUN = 8
@@ -23,7 +23,7 @@ def same_rows(joined: Joined) -> Iterator[CheckWarning]:
     """Both sides hold the same lines: a file was given twice, or copied."""
     old, new = joined.sides.map(lambda side: side.side)
     if len(old) and old.lengths == new.lengths and digest_of(old) == digest_of(new) and _same_lines(old, new):
-        sentence = "both sides hold the same rows, byte for byte: was one file given for both?"
+        sentence = told("both sides hold the same rows, byte for byte: was one file given for both?")
         yield CheckWarning("same_rows", Sentence(sentence), len(old))
 
 
@@ -44,7 +44,7 @@ def rollouts_lost(joined: Joined, side: Side, name: SideName) -> Iterator[CheckW
     """A side has fewer attempts than were planned."""
     planned, lost = lost_of(joined, side, name)
     if lost:
-        sentence = f"{name}: {lost:,} of {counted(planned, 'planned rollout')} left no row"
+        sentence = told("{}: {:,} of {} left no row", name, lost, counted(planned, "planned rollout"))
         yield CheckWarning("rollouts_lost", Sentence(sentence), lost)
 
 
@@ -62,15 +62,15 @@ def repeated_rows(joined: Joined, name: SideName) -> Iterator[CheckWarning]:
     """Rows of a side that tell of one attempt once more."""
     repeated = joined.repeated.of(name)
     if repeated.surplus:
-        sentence = (
-            f"{counted(repeated.surplus, 'row')} of the {name} side {_tells(repeated.surplus)} of a rollout that a "
-            f"later row tells of again (same id), and only the last one counts: {named(list(repeated.tasks))}"
+        sentence = told(
+            "{rows} of the {side} side {tell} of a rollout that a later row tells of again (same id), and only the "
+            "last one counts: {tasks}",
+            rows=counted(repeated.surplus, "row"),
+            side=name,
+            tell=told("tells") if repeated.surplus == 1 else told("tell"),
+            tasks=named(list(repeated.tasks)),
         )
         yield CheckWarning("repeated_rows", Sentence(sentence), repeated.surplus, repeated.tasks[:NAMED_TASKS])
-
-
-def _tells(number: int) -> str:
-    return "tells" if number == 1 else "tell"
 
 
 def rerun_until_passed(joined: Joined, side: Side, name: SideName) -> Iterator[CheckWarning]:
@@ -89,8 +89,11 @@ def rerun_until_passed(joined: Joined, side: Side, name: SideName) -> Iterator[C
     if number < _FEWEST_RERUN or at_the_end < _RERUN_SHARE * number:
         return
     if sign_test(at_the_end, number - at_the_end) < _RERUN_P:
-        sentence = (
-            f"the {name} side ran failed tasks again until they passed: of {counted(number, 'task')} with several "
-            f"rows, {at_the_end:,} end in their only best one; give one row of each task, or the same number of all"
+        sentence = told(
+            "the {} side ran failed tasks again until they passed: of {} with several rows, {:,} end in their only "
+            "best one; give one row of each task, or the same number of all",
+            name,
+            counted(number, "task"),
+            at_the_end,
         )
         yield CheckWarning("rerun_until_passed", Sentence(sentence), number, tuple(tasks[:NAMED_TASKS]))

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from rollout_compare.core.joining.join import Joined
 from rollout_compare.core.judging.assessment import Assessment, Statistics
 from rollout_compare.core.judging.runs import lost_of
-from rollout_compare.core.schema import TASK_INDEX, WarningCode
-from rollout_compare.core.sentences import CheckWarning, Sentence, counted, field_name, p_text
-from rollout_compare.statistics.masks import Bracket
+from rollout_compare.core.judging.units import Units
+from rollout_compare.core.schema import TASK_INDEX, SideName, WarningCode
+from rollout_compare.core.sentences import (
+    CheckWarning,
+    Marked,
+    Sentence,
+    capitalized,
+    counted,
+    field_name,
+    listed,
+    p_text,
+    told,
+)
 from rollout_compare.statistics.paired import Interval
 
 VerdictKind = Literal[
@@ -31,15 +40,21 @@ _TOLD: frozenset[WarningCode] = frozenset(
 )
 _NAMING: frozenset[WarningCode] = frozenset({"repeated_rows", "duplicate_rollouts"})
 """Those of which the verdict does not repeat the names of tasks."""
-_MOST_DECIMALS = 15
-_MINUS = "\N{MINUS SIGN}"
 
 
 class Verdict(NamedTuple):
-    """What kind of verdict it is, and its sentence, the same in every report."""
+    """What kind of verdict it is, and its sentences, the same in every report.
+
+    The first one says what the comparison shows, the others what to keep in mind about it.
+    """
 
     kind: VerdictKind
-    sentence: Sentence
+    sentences: tuple[Sentence, ...]
+
+    @property
+    def sentence(self) -> Sentence:
+        """All of them as one text."""
+        return Sentence(listed(" ", (sentence.marked for sentence in self.sentences)))
 
 
 def judge(
@@ -54,32 +69,37 @@ def judge(
     by_code = {warning.code: warning for warning in warnings}
     why_not = _not_comparable(joined, by_code)
     if why_not is not None:
-        return Verdict("not_comparable", Sentence(f"{why_not}."))
+        return Verdict("not_comparable", (Sentence(why_not),))
     lost = _lost(joined, found)
-    kind, sentence = lost if lost is not None else _judged(found, counts, joined.match.unshared, margin)
-    more = [*_told(warnings), *_prompts(joined, by_code), *_masks(found, counts), *_single_runs(assessment)]
+    kind, said = lost if lost is not None else _judged(found, counts, joined.match.unshared, margin)
+    more = [*_also(warnings), *_prompts(joined, by_code), *_masks(found, counts), *_single_runs(assessment)]
     more += _borderline(kind, found)
-    same = ["Both sides hold the same rows."] if "same_rows" in by_code else []
-    return Verdict(kind, Sentence(" ".join([*same, sentence, *more])))
+    same = [told("Both sides hold the same rows.")] if "same_rows" in by_code else []
+    return Verdict(kind, tuple(map(Sentence, [*same, *said, *more])))
 
 
-def _not_comparable(joined: Joined, warnings: dict[WarningCode, CheckWarning]) -> str | None:
+def _not_comparable(joined: Joined, warnings: dict[WarningCode, CheckWarning]) -> Marked | None:
     if "empty_side" in warnings:
-        return f"Not comparable: {warnings['empty_side'].sentence.marked}"
+        return told("Not comparable: {}.", warnings["empty_side"].sentence.marked)
     if "nothing_joined" in warnings:
-        old, new = joined.keys.map(field_name)
-        return f"Not comparable as joined: no task of the old side ({old}) is on the new side ({new})"
+        keys = joined.keys.map(field_name)
+        return told("Not comparable as joined: no task of the old side ({}) is on the new side ({}).", *keys)
     if "agents_mixed" in warnings:
-        return f"Not comparable: {warnings['agents_mixed'].sentence.marked}"
+        return told("Not comparable: {}.", warnings["agents_mixed"].sentence.marked)
     families = warnings.get("key_collapses_tasks")
     if families is not None and _is_grave(families.count, joined.match.joined):
-        return f"Not comparable as joined: {families.sentence.first_clause}"
+        return told("Not comparable as joined: {}.", families.sentence.first_clause)
     differing = warnings["prompts_differ"].count if "prompts_differ" in warnings else 0
     if joined.keys == (TASK_INDEX, TASK_INDEX) and 2 * differing > joined.match.joined:
-        tasks = f"{counted(joined.match.joined, 'task')} joined by their position ({field_name(TASK_INDEX)})"
-        return f"Not comparable as joined: {differing:,} of {tasks} have a different prompt on the new side"
+        return told(
+            "Not comparable as joined: {:,} of {} joined by their position ({}) have a different prompt on the new "
+            "side.",
+            differing,
+            counted(joined.match.joined, "task"),
+            field_name(TASK_INDEX),
+        )
     if "rerun_until_passed" in warnings:
-        return f"Not comparable: {warnings['rerun_until_passed'].sentence.first_clause}"
+        return told("Not comparable: {}.", warnings["rerun_until_passed"].sentence.first_clause)
     return None
 
 
@@ -88,7 +108,7 @@ def _is_grave(families: int, joined: int) -> bool:
     return families == joined or (families >= _FEWEST_FAMILIES and _FAMILY_SHARE * families >= joined)
 
 
-def _lost(joined: Joined, found: Statistics) -> tuple[VerdictKind, str] | None:
+def _lost(joined: Joined, found: Statistics) -> tuple[VerdictKind, list[Marked]] | None:
     """Too little, when so many planned rollouts left no row that their rewards could turn the difference round."""
     plans = [(name, *lost_of(joined, side.side, name)) for name, side in joined.sides.named()]
     shares = [number / planned if planned else 0.0 for _, planned, number in plans]
@@ -99,148 +119,128 @@ def _lost(joined: Joined, found: Statistics) -> tuple[VerdictKind, str] | None:
     low, high = worst[1] - best[0], best[1] - worst[0]
     if not low <= 0 <= high:
         return None
-    told = " and ".join(
-        f"{name}: {number:,} of {counted(planned, 'planned rollout')}" for name, planned, number in plans if number
+    units = Units(are_points=True)
+    gone = [
+        told("{}: {:,} of {}", name, number, counted(planned, "planned rollout"))
+        for name, planned, number in plans
+        if number
+    ]
+    little = told(
+        "Too little to conclude: {} left no row; had all of these failed or passed, the difference would lie between "
+        "{} and {}.",
+        listed(" and ", gone),
+        units.signed(low, unit=False),
+        units.signed(high),
     )
-    units = _Units(are_points=True)
-    spread = f"{units.signed(low, unit=False)} and {units.signed(high)}"
-    return "too_little", (
-        f"Too little to conclude: {told} left no row; had all of these failed or passed, the difference would lie "
-        f"between {spread}. {found.lost:,} lost, {found.won:,} won."
-    )
+    return "too_little", [little, told("{:,} lost, {:,} won.", found.lost, found.won)]
 
 
-def _told(warnings: list[CheckWarning]) -> Iterator[str]:
+def _also(warnings: list[CheckWarning]) -> Iterator[Marked]:
     """What the rows are like, where that is part of the answer: each as a sentence of its own."""
     for warning in warnings:
         if warning.code in _TOLD:
-            clause = warning.sentence.first_clause
-            if warning.code in _NAMING:
-                clause = clause.partition(": ")[0]
-            yield f"{clause[:1].upper()}{clause[1:]}."
+            is_naming = warning.code in _NAMING
+            clause = warning.sentence.without_names if is_naming else warning.sentence.first_clause
+            yield told("{}.", capitalized(clause))
 
 
-def _judged(found: Statistics, counts: dict[str, int], unshared: int, margin: float | None) -> tuple[VerdictKind, str]:
-    reasons = []
+def _too_little(found: Statistics, counts: dict[str, int], unshared: int) -> Iterator[Marked]:
+    """Why there is too little to conclude anything, if there is."""
     if found.n < FEWEST_TASKS:
-        reasons.append(f"{counted(found.n, 'paired task')}; {FEWEST_TASKS} are needed.")
+        yield told("{}; {} are needed.", counted(found.n, "paired task"), FEWEST_TASKS)
     if (found.coverage or 0.0) < LEAST_COVERAGE:
-        scored = f"{found.n:,} of {counted(counts['tasks'] - unshared, 'task')} {'was' if found.n == 1 else 'were'}"
-        reasons.append(f"{scored} scored on both sides; half is needed.")
+        were = told("was") if found.n == 1 else told("were")
+        tasks = counted(counts["tasks"] - unshared, "task")
+        yield told("{:,} of {} {} scored on both sides; half is needed.", found.n, tasks, were)
+
+
+def _judged(
+    found: Statistics, counts: dict[str, int], unshared: int, margin: float | None
+) -> tuple[VerdictKind, list[Marked]]:
+    reasons = list(_too_little(found, counts, unshared))
     if reasons:
-        numbers = f" {found.lost:,} lost, {found.won:,} won, {counts['identical']:,} identical." if found.n else ""
-        return "too_little", f"Too little to conclude: {' '.join(reasons)}{numbers}"
-    units = _Units.fit_for(found.rewards_are_shares, found.interval)
+        numbers = told("{:,} lost, {:,} won, {:,} identical.", found.lost, found.won, counts["identical"])
+        return "too_little", [told("Too little to conclude: {}", listed(" ", reasons)), *([numbers] if found.n else [])]
+    units = Units.fit_for(found.interval, are_points=found.rewards_are_shares)
     interval, difference = found.interval, found.mean_difference or 0.0
-    figures = f"{_interval(units, found)}; {_numbers(found)}"
+    figures = told("{}; {}", _interval(units, found), _numbers(found))
     if interval is not None and interval.high < 0:
-        spread = f"95% CI {units.range(-interval.high, -interval.low)} lower"
-        return "lower", f"New is lower by {units.amount(-difference)} ({spread}; {_numbers(found)})."
+        spread = units.range(-interval.high, -interval.low)
+        lower = told("New is lower by {} (95% CI {} lower; {}).", units.amount(-difference), spread, _numbers(found))
+        return "lower", [lower]
     if interval is not None and interval.low > 0:
-        spread = f"95% CI {units.range(interval.low, interval.high)} higher"
-        return "higher", f"New is higher by {units.amount(difference)} ({spread}; {_numbers(found)})."
+        spread = units.range(interval.low, interval.high)
+        higher = told("New is higher by {} (95% CI {} higher; {}).", units.amount(difference), spread, _numbers(found))
+        return "higher", [higher]
     if interval is None and found.exact_p is not None and found.exact_p < _SIGNIFICANT and found.lost != found.won:
         kind: VerdictKind = "lower" if found.lost > found.won else "higher"
-        return kind, f"New is {kind} by {units.amount(abs(difference))} ({figures})."
+        way = told("lower") if kind == "lower" else told("higher")
+        return kind, [told("New is {} by {} ({}).", way, units.amount(abs(difference)), figures)]
     if margin is not None and interval is not None and -margin <= interval.low and interval.high <= margin:
-        return "within_margin", (
-            f"No difference larger than {units.exact(margin)} ({units.signed(difference)}; {figures})."
-        )
-    sentence = f"No clear difference: {units.signed(difference)} ({figures})."
+        within = told("No difference larger than {} ({}; {}).", units.exact(margin), units.signed(difference), figures)
+        return "within_margin", [within]
+    said = [told("No clear difference: {} ({}).", units.signed(difference), figures)]
     if interval is not None and found.resolution:
         smallest = units.amount(found.resolution)
-        sentence += f" Differences under about {smallest} are below what this comparison can resolve."
-    return "no_clear_difference", sentence
+        said.append(told("Differences under about {} are below what this comparison can resolve.", smallest))
+    return "no_clear_difference", said
 
 
-class _Units(NamedTuple):
-    """How differences are told: in points when all rewards are shares, else as rewards."""
-
-    are_points: bool
-    decimals: int = 1
-
-    @classmethod
-    def fit_for(cls, are_points: bool, spread: Interval | Bracket | None) -> _Units:  # noqa: FBT001 - what it is about
-        """Units with as many decimals as it takes to tell `spread`, and a bound that is not 0, from 0."""
-        if not are_points or spread is None or spread.low == spread.high:
-            return cls(are_points)
-        smallest = 50 * (spread.high - spread.low)
-        if spread.low * spread.high > 0:
-            smallest = min(smallest, 200 * min(abs(spread.low), abs(spread.high)))
-        return cls(are_points, min(_MOST_DECIMALS, max(1, math.ceil(-math.log10(smallest)))))
-
-    def number(self, value: float) -> str:
-        return f"{100 * value:.{self.decimals}f}" if self.are_points else f"{value:.3g}"
-
-    def amount(self, value: float) -> str:
-        return f"{self.number(value)} points" if self.are_points else self.number(value)
-
-    def exact(self, margin: float) -> str:
-        """A margin as it was given: rounded down it would claim more than was shown."""
-        if not self.are_points:
-            return f"{margin:.12g}"
-        points = f"{100 * margin:.12g}"
-        return f"{points} {'point' if points == '1' else 'points'}"
-
-    def signed(self, value: float, *, unit: bool = True) -> str:
-        text = self.amount(abs(value)) if unit else self.number(abs(value))
-        shown = self.number(abs(value))
-        return text if not shown.strip("0.") else (_MINUS if value < 0 else "+") + text
-
-    def range(self, low: float, high: float) -> str:
-        return f"{self.number(low)} to {self.number(high)}"
-
-
-def _interval(units: _Units, found: Statistics) -> str:
+def _interval(units: Units, found: Statistics) -> Marked:
     interval: Interval | None = found.interval
     if interval is not None:
         low, high = (units.signed(bound, unit=False) for bound in (interval.low, interval.high))
-        return f"95% CI {low} to {high}"
+        return told("95% CI {} to {}", low, high)
     if found.constant:
-        return "no interval: every task differs by the same amount"
-    return "no interval: the rewards are too large for one"
+        return told("no interval: every task differs by the same amount")
+    return told("no interval: the rewards are too large for one")
 
 
-def _numbers(found: Statistics) -> str:
-    exact = "" if found.exact_p is None else f", exact p {p_text(found.exact_p)}"
-    return f"{counted(found.n, 'paired task')}; {found.lost:,} lost, {found.won:,} won{exact}"
+def _numbers(found: Statistics) -> Marked:
+    numbers = told("{}; {:,} lost, {:,} won", counted(found.n, "paired task"), found.lost, found.won)
+    return numbers if found.exact_p is None else told("{}, exact p {}", numbers, p_text(found.exact_p))
 
 
-def _prompts(joined: Joined, warnings: dict[WarningCode, CheckWarning]) -> Iterator[str]:
+def _prompts(joined: Joined, warnings: dict[WarningCode, CheckWarning]) -> Iterator[Marked]:
     if "prompts_differ" in warnings:
         number, tasks = warnings["prompts_differ"].count, counted(joined.match.joined, "task")
-        yield f"{number:,} of {tasks} {'has' if number == 1 else 'have'} a different prompt on the new side."
+        have = told("has") if number == 1 else told("have")
+        yield told("{:,} of {} {} a different prompt on the new side.", number, tasks, have)
 
 
-def _masks(found: Statistics, counts: dict[str, int]) -> Iterator[str]:
-    sides = (("new", found.masked_only.new), ("old", found.masked_only.old))
-    (name, number), *others = [each for each in sides if each[1]] or [("", 0)]
-    if not number:
+def _masks(found: Statistics, counts: dict[str, int]) -> Iterator[Marked]:
+    sides: tuple[tuple[SideName, int], ...] = (("new", found.masked_only.new), ("old", found.masked_only.old))
+    on_sides = [told("{:,} on the {} side only", number, name) for name, number in sides if number]
+    if not on_sides:
         return
-    masked = f"{counted(number, 'task')} {'is' if number == 1 else 'are'} masked on the {name} side only"
-    masked += "".join(f", {other:,} on the {side} side only" for side, other in others)
+    (name, number), *_ = [each for each in sides if each[1]]
+    are = told("is") if number == 1 else told("are")
+    masked = told("{} {} masked on the {} side only", counted(number, "task"), are, name)
+    masked = listed(", ", [masked, *on_sides[1:]])
     if found.bracket is None:
-        yield f"{masked}."
+        yield told("{}.", masked)
         return
-    units = _Units.fit_for(True, found.bracket)  # noqa: FBT003 - a bracket exists only for shares
+    units = Units.fit_for(found.bracket, are_points=True)
     low, high = units.signed(found.bracket.low, unit=False), units.signed(found.bracket.high)
-    left_out = ""
+    left_out = told("")
     if counts["missing"]:
         # A task that only one side has is missing on the other.
-        left_out = (
-            f" ({counts['missing_new_only']:,} tasks missing on the old side, {counts['missing_old_only']:,} on the new"
+        left_out = told(
+            " ({:,} tasks missing on the old side, {:,} on the new, are left out)",
+            counts["missing_new_only"],
+            counts["missing_old_only"],
         )
-        left_out += ", are left out)"
-    yield f"{masked}: had the masked tasks counted, the difference would lie between {low} and {high}{left_out}."
+    between = told("the difference would lie between {} and {}", low, high)
+    yield told("{}: had the masked tasks counted, {}{}.", masked, between, left_out)
 
 
-def _single_runs(assessment: Assessment) -> Iterator[str]:
+def _single_runs(assessment: Assessment) -> Iterator[Marked]:
     if any(evidence.tag == "single_run" for evidence in assessment.evidence.values()):
-        yield "Single runs: some of these flips would appear on a rerun."
+        yield told("Single runs: some of these flips would appear on a rerun.")
 
 
-def _borderline(kind: VerdictKind, found: Statistics) -> Iterator[str]:
+def _borderline(kind: VerdictKind, found: Statistics) -> Iterator[Marked]:
     if kind == "too_little" or found.interval is None or found.exact_p is None:
         return
     if (found.interval.low > 0 or found.interval.high < 0) != (found.exact_p < _SIGNIFICANT):
-        yield "Borderline: the interval and the exact test disagree."
+        yield told("Borderline: the interval and the exact test disagree.")

@@ -10,31 +10,33 @@ from dataclasses import dataclass
 
 from rollout_compare.core.logs.tail import SHORT_WINDOW, WINDOW, is_enough
 from rollout_compare.core.redaction import Redaction, shortened
-from rollout_compare.core.sentences import quoted
+from rollout_compare.core.sentences import Marked, listed, quoted, told
 
 LOG_ENDINGS = (".txt", ".log", ".out")
 _LOG_NAME = "test-stdout.txt"
-_NOT_FOUND = "not found:"
+_NOT_FOUND = told("not found:")
+_NOTHING = told("")
 SHOWN_PATH = 300
 """Longest path shown in a message, in characters."""
 
 
 class UnavailableError(Exception):
-    """A log that is not shown: the message says why, with room for the path that is shown in it."""
+    """A log that is not shown: why, its path, and what else there is to say."""
 
-    def __init__(self, why: str, path: str) -> None:
-        super().__init__(why, path)
+    def __init__(self, why: Marked, path: str, more: Marked = _NOTHING) -> None:
+        super().__init__(why, path, more)
         self.why = why
         self.path = path
+        self.more = more
 
     @property
     def is_nothing_there(self) -> bool:
         """Whether nothing lay at the path."""
-        return self.why.startswith(_NOT_FOUND)
+        return self.why == _NOT_FOUND
 
-    def shown(self, redact: Redaction) -> str:
-        """The message, marked, with a path of bounded length."""
-        return self.why.format(path=quoted(shortened(self.path, SHOWN_PATH, redact)))
+    def shown(self, redact: Redaction) -> Marked:
+        """The message, with a path of bounded length."""
+        return told("{} {}{}", self.why, quoted(shortened(self.path, SHOWN_PATH, redact)), self.more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,10 @@ def read_log(
         path = os.path.join(path, _LOG_NAME)
         resolved, status = _resolved(path, confinement, bring)
     if not stat.S_ISREG(status.st_mode):
-        raise UnavailableError("not a regular file: {path}", path)
+        raise UnavailableError(told("not a regular file:"), path)
     if not resolved.endswith(LOG_ENDINGS):
-        raise UnavailableError(f"cannot read {{path}}: not named like a log ({', '.join(LOG_ENDINGS)})", path)
+        endings = listed(", ", map(quoted, LOG_ENDINGS))
+        raise UnavailableError(told("cannot read"), path, told(": not named like a log ({})", endings))
     try:
         return path, *_end_of(resolved, status, tail)
     except OSError as fault:
@@ -109,17 +112,18 @@ def _resolved(
     try:
         resolved = os.path.realpath(path)
         if confinement is not None and not confinement.allows(resolved):
-            raise UnavailableError("outside the log roots: {path}", path)
+            raise UnavailableError(told("outside the log roots:"), path)
         if bring is not None:
             bring(path)
         return resolved, os.stat(resolved)
     except (FileNotFoundError, NotADirectoryError):
-        raise UnavailableError(f"{_NOT_FOUND} {{path}}", path) from None
+        raise UnavailableError(_NOT_FOUND, path) from None
     except OSError as fault:
         raise _cannot_read(path, fault) from None
     except ValueError:
-        raise UnavailableError(f"{_NOT_FOUND} {{path}} (no possible path)", path) from None
+        raise UnavailableError(_NOT_FOUND, path, told(" (not a possible path)")) from None
 
 
 def _cannot_read(path: str, fault: OSError) -> UnavailableError:
-    return UnavailableError(f"cannot read {{path}}: {fault.strerror or 'an error of the system'}", path)
+    why = quoted(fault.strerror) if fault.strerror else told("an error of the system")
+    return UnavailableError(told("cannot read"), path, told(": {}", why))

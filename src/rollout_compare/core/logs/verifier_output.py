@@ -23,9 +23,8 @@ from rollout_compare.core.reading.lines import InputChangedError, InputFile, rea
 from rollout_compare.core.reading.side import Side
 from rollout_compare.core.redaction import KEEP, Redaction, shortened
 from rollout_compare.core.schema import EMBEDDED_VERIFIER_FIELDS, FALLBACK_VERIFIER_FIELDS, FLIPS, SideName
-from rollout_compare.core.sentences import Sentence, quoted
+from rollout_compare.core.sentences import Marked, Sentence, quoted, told
 
-DEFAULT_TAIL = 15
 LONGEST_TAIL = 2_000
 """The longest tail that a report with room for it shows, in lines."""
 _LOGS_DIR = "verifier_logs_dir"
@@ -47,6 +46,8 @@ class VerifierOutput:
 class LogSearch:
     """Where verifier output is looked for."""
 
+    tail: int
+    """How many lines to show."""
     roots: Sequence[str] = ()
     """Folders for the relative log paths of both sides."""
     old_roots: Sequence[str] = ()
@@ -55,8 +56,6 @@ class LogSearch:
     """A last folder to look in; None to look in none."""
     fields: Sequence[str] = ()
     """Fields of a row (dotted) that may hold verifier output, before the usual fallbacks."""
-    tail: int = DEFAULT_TAIL
-    """How many lines to show."""
     longest: int = 0
     """How many lines may be asked for besides, by a report that has room for more."""
     allow_absolute: bool = False
@@ -160,30 +159,28 @@ class _Finder:
         try:
             whole = fields_of(next(texts), {name.partition(".")[0] for name in (_LOGS_DIR, *self._fields)})
         except RecursionError:
-            return self._unavailable("a field of the row is nested too deeply")
-        except (StopIteration, ValueError, CompareInputError):
-            return self._unavailable("the input changed while it was compared")
-        except InputChangedError as fault:
-            return self._unavailable(str(fault))
+            return self._unavailable(told("a field of the row is nested too deeply"))
+        except (StopIteration, ValueError, CompareInputError, InputChangedError):
+            return self._unavailable(told("the input changed while it was compared"))
         return self._of(row, whole, tail)
 
     def _of_piped(self, row: int, tail: int) -> VerifierOutput:
-        why = "the input is a pipe, read once: verifier output inside its rows is gone"
+        why = told("the input is a pipe, read once: verifier output inside its rows is gone")
         directory = self.side.logs_dirs.get(row)
         try:
             return self._log(row, directory, tail) if directory else self._unavailable(why)
         except UnavailableError as reason:
-            return self._unavailable(f"{reason.shown(self.search.redact)}; {why}")
+            return self._unavailable(told("{}; {}", reason.shown(self.search.redact), why))
 
-    def _shown(self, text: str) -> str:
+    def _shown(self, text: str) -> Marked:
         return quoted(shortened(text, SHOWN_PATH, self.search.redact))
 
-    def _unavailable(self, why: str) -> VerifierOutput:
-        return VerifierOutput(self.name, Sentence(f"unavailable: {why}"), None)
+    def _unavailable(self, why: Marked) -> VerifierOutput:
+        return VerifierOutput(self.name, Sentence(told("unavailable: {}", why)), None)
 
     def _of(self, row: int, whole: dict[str, Any], tail: int) -> VerifierOutput:
         directory = whole.get(_LOGS_DIR)
-        why = f"row has no {quoted(_LOGS_DIR)} and no embedded verifier output"
+        why = told("row has no {} and no embedded verifier output", quoted(_LOGS_DIR))
         if isinstance(directory, str) and directory:
             try:
                 return self._log(row, directory, tail)
@@ -194,7 +191,7 @@ class _Finder:
             if text.strip():
                 window = text[-WINDOW:]
                 lines = tail_of(window, tail, whole=len(window) == len(text), redact=self.search.redact)
-                return VerifierOutput(self.name, Sentence(f"row field {self._shown(name)}"), lines)
+                return VerifierOutput(self.name, Sentence(told("row field {}", self._shown(name))), lines)
         return self._unavailable(why)
 
     def _log(self, row: int, directory: str, tail: int) -> VerifierOutput:
@@ -212,7 +209,7 @@ class _Finder:
                 lines = tail_of(text, tail, whole=whole, redact=self.search.redact)
                 return VerifierOutput(self.name, Sentence(self._shown(source)), lines)
         if not reasons:
-            raise UnavailableError("outside the log roots: {path} (there are none)", directory)
+            raise UnavailableError(told("outside the log roots:"), directory, told(" (there are none)"))
         # A place where something lay says more than one where nothing was.
         raise next((reason for reason in reasons if not reason.is_nothing_there), reasons[0])
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rollout_compare.core.judging.baseline import NoBaseline
-from rollout_compare.core.sentences import Sentence, counted, field_name, quoted
+from rollout_compare.core.sentences import Marked, Sentence, counted, field_name, listed, quoted, told
 from rollout_compare.github.api.faults import ApiError, advice
 from rollout_compare.github.baselines.origin import OF_A_BRANCH
 from rollout_compare.github.baselines.runs import MOST_ARTIFACTS, MOST_RUNS, Artifact, Runs, WorkflowRun
@@ -55,13 +55,14 @@ class Reference(NamedTuple):
 class _Met:
     """How many artifacts did not fit, by reason: what a report says when there is no baseline."""
 
-    why: Counter[str] = field(default_factory=Counter)
+    why: Counter[Marked] = field(default_factory=Counter)
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> Marked:
         if not self.why:
-            return "there is no artifact of that name yet"
-        said = [f"{number:,} {words}" for words, number in self.why.items()]
-        return f"of {counted(self.why.total(), 'artifact')} of that name, {', '.join(said)}"
+            return told("there is no artifact of that name yet")
+        said = [told("{:,} {}", number, words) for words, number in self.why.items()]
+        return told("of {} of that name, {}", counted(self.why.total(), "artifact"), listed(", ", said))
 
 
 class _Succeeded:
@@ -107,13 +108,13 @@ def _usable(runs: Runs, run: int, name: str) -> Artifact | None:
 def _newest(runs: Runs, wanted: Wanted, met: _Met) -> Reference | None:
     """The newest run that fits, through the artifacts of the name: most runs of a branch may have none."""
     best: Reference | None = None
-    why_of_run: dict[int, str] = {}
+    why_of_run: dict[int, Marked | None] = {}
     succeeded = _Succeeded(runs.succeeded_on(wanted.branch))
     for artifact in runs.artifacts_named(wanted.artifact):
         if best is not None and artifact.created_at < best.run.created_at:
             # What follows was made before that run began: by older runs, or older attempts.
             break
-        why_not = _why_not(artifact, wanted) or why_of_run.get(artifact.run, "")
+        why_not = _why_not(artifact, wanted) or why_of_run.get(artifact.run)
         if not why_not and (best is None or artifact.run > best.run.number):
             run = succeeded.get(artifact.run)
             why_not = why_of_run[artifact.run] = _why_no_run(run, wanted)
@@ -125,42 +126,52 @@ def _newest(runs: Runs, wanted: Wanted, met: _Met) -> Reference | None:
     return best
 
 
-def _why_not(artifact: Artifact, wanted: Wanted) -> str:
+def _why_not(artifact: Artifact, wanted: Wanted) -> Marked | None:
     if artifact.is_expired:
-        return "expired"
+        return told("expired")
     if artifact.run == wanted.other_than:
-        return "of this run"
+        return told("of this run")
     if not artifact.is_own:
-        return "of forks"
+        return told("of forks")
     if artifact.branch != wanted.branch:
-        return "of other branches"
-    return ""
+        return told("of other branches")
+    return None
 
 
-def _why_no_run(run: WorkflowRun | None, wanted: Wanted) -> str:
+def _why_no_run(run: WorkflowRun | None, wanted: Wanted) -> Marked | None:
     if run is None:
-        return f"of runs that are not among the newest {MOST_RUNS:,} that succeeded"
+        return told("of runs that are not among the newest {:,} that succeeded", MOST_RUNS)
     if wanted.workflow not in (run.workflow, str(run.workflow_number)):
-        return "of other workflows"
+        return told("of other workflows")
     if run.event not in OF_A_BRANCH:
-        return "of runs that may have run proposed changes"
-    return "" if wanted.fits(run) else "of later runs"
+        return told("of runs that may have run proposed changes")
+    return None if wanted.fits(run) else told("of later runs")
 
 
 def _reason(wanted: Wanted, met: _Met) -> Sentence:
-    return Sentence(
-        f"no successful run of {quoted(wanted.workflow)} on {quoted(wanted.branch)} has an artifact "
-        f"{quoted(wanted.artifact)} that is still there ({met})"
+    reason = told(
+        "no successful run of {workflow} on {branch} has an artifact {artifact} that is still there ({met})",
+        workflow=quoted(wanted.workflow),
+        branch=quoted(wanted.branch),
+        artifact=quoted(wanted.artifact),
+        met=met.words,
     )
+    return Sentence(reason)
 
 
 def _advice(wanted: Wanted) -> Sentence:
-    return Sentence(
-        f"To make a baseline, let a run of {quoted(wanted.workflow)} on {quoted(wanted.branch)}, on push, on schedule "
-        f"or by hand, upload its rollouts as artifact {quoted(wanted.artifact)} and succeed: the next comparison finds "
-        f"it. Set {field_name('old-branch')}, {field_name('old-workflow')} or {field_name('old-run-id')} to look "
-        f"elsewhere. At most the newest {MOST_ARTIFACTS:,} artifacts of a name are looked at."
+    advice = told(
+        "To make a baseline, let a run of {workflow} on {branch}, on push, on schedule or by hand, upload its rollouts "
+        "as artifact {artifact} and succeed: the next comparison finds it. Set {options} or {last} to look "
+        "elsewhere. At most the newest {most:,} artifacts of a name are looked at.",
+        workflow=quoted(wanted.workflow),
+        branch=quoted(wanted.branch),
+        artifact=quoted(wanted.artifact),
+        options=listed(", ", map(field_name, ("old-branch", "old-workflow"))),
+        last=field_name("old-run-id"),
+        most=MOST_ARTIFACTS,
     )
+    return Sentence(advice)
 
 
 def merge_base_of(runs: Runs, wanted: Wanted, warn: Callable[[str], None], otherwise: str) -> str:

@@ -33,7 +33,7 @@
     return task;
   });
   const [list, search, taskset, sort, more, count] = ["list", "search", "taskset", "sort", "more", "count"].map(byId);
-  const chosen = new Set(); // classes to show; all when there is none
+  const chosen = new Set(); // classes to show; all when it is empty
   const opened = new Set(); // tasks whose details are open
   let shown = []; // tasks that pass the filters, in order
   let drawn = 0; // so many of them are in the page

@@ -5,6 +5,7 @@ harmless what is left, on a terminal and everywhere else; `untrusted.markdown` d
 """
 
 from rollout_compare.report.untrusted.neutral import fitted, is_web_address, label, log_line
-from rollout_compare.report.untrusted.secrets import REDACTED, Redactor
+from rollout_compare.report.untrusted.redactor import Redactor
+from rollout_compare.report.untrusted.shapes import REDACTED
 
 __all__ = ["REDACTED", "Redactor", "fitted", "is_web_address", "label", "log_line"]

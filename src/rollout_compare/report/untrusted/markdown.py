@@ -77,7 +77,7 @@ def prose(sentence: Sentence, *, in_table: bool = False) -> Markup:
 
 
 def ours(words: str) -> Markup:
-    """Words of ours, which no data is part of: what Markdown or HTML would take for its own is written as entities.
+    """Words of ours, without any data: what Markdown or HTML would take for its own is written as entities.
 
     So they mean the same in running text, in a table and inside HTML.
     """
@@ -90,13 +90,12 @@ def strong(words: Markup) -> Markup:
 
 
 def link(words: str, url: str) -> Markup:
-    """A link with words of ours; the words alone when the address is none of http that is safe as it is."""
+    """A link with words of ours; the words alone when it is not an address of http that is safe as it is."""
     return Markup(f"[{ours(words)}]({url})") if is_web_address(url) else ours(words)
 
 
 def hidden(text: str) -> Markup:
     """A line that is not shown. Raises ValueError when the text could end it."""
     if ">" in text or "\n" in text:
-        message = "a hidden line must not hold `>`, nor a line end"
-        raise ValueError(message)
+        raise ValueError("a hidden line must not hold `>`, nor a line end")
     return Markup(f"<!-- {text} -->")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # Controls, marks that change the direction of text, invisible characters, line and paragraph separators, surrogates,
-# characters that are none.
+# what Unicode says is not a character.
 _HARMFUL = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
