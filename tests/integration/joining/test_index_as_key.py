@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
-
-Summary = Callable[..., dict[str, Any]]
-Json = dict[str, Any]
+from tests.conftest import Compare, Json, Rollouts, Summary
 
 ASKED = ("--key", "_ng_task_index")
 
@@ -34,7 +30,7 @@ def test_rows_are_joined_by_the_index_that_was_asked_for(rollouts: Rollouts, sum
 
 @pytest.mark.parametrize("lacking", [{}, {"_ng_task_index": None}], ids=["absent", "null"])
 def test_a_row_without_the_index_that_was_asked_for_is_unreadable(
-    lacking: Json, rollouts: Rollouts, run: Callable[..., Run]
+    lacking: Json, rollouts: Rollouts, run: Compare
 ) -> None:
     path = rollouts.write("old.jsonl", [row(0), {"task_id": "b", "reward": 1, **lacking}, row(2)])
     done = run(path, path, *ASKED)
@@ -72,9 +68,7 @@ def test_an_index_that_was_not_used_is_said_to_be_so(rollouts: Rollouts, summary
 
 
 @pytest.mark.parametrize("sharded", ["old", "new"])
-def test_a_side_of_two_shards_is_not_joined_by_the_index(
-    sharded: str, rollouts: Rollouts, run: Callable[..., Run]
-) -> None:
+def test_a_side_of_two_shards_is_not_joined_by_the_index(sharded: str, rollouts: Rollouts, run: Compare) -> None:
     other = "new" if sharded == "old" else "old"
     shards = [rollouts.write(f"{name}.jsonl", [row(number)]) for number, name in enumerate(("a", "b"))]
     whole = rollouts.write("whole.jsonl", [row(0), row(1)])

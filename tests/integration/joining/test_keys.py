@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
-
-Summary = Callable[..., dict[str, Any]]
+from tests.conftest import Compare, Rollouts, Summary
 
 CANDIDATES = [
     "_ng_task_id",
@@ -134,7 +131,7 @@ def test_old_key_and_new_key_set_one_side_only(
     ids=["absent", "parent empty", "null", "parent text", "parent null"],
 )
 def test_a_row_without_the_explicit_key_is_unreadable(
-    lacking: dict[str, Any], rollouts: Rollouts, run: Callable[..., Run]
+    lacking: dict[str, Any], rollouts: Rollouts, run: Compare
 ) -> None:
     old = rollouts.write("old.jsonl", [named("meta.zid", "a"), named("meta.zid", "b")])
     new = rollouts.write("new.jsonl", [named("meta.zid", "a"), row(task_name="t", **lacking)])
@@ -331,7 +328,7 @@ def test_no_task_key_is_unreadable(
     old_rows: list[dict[str, Any]],
     new_rows: list[dict[str, Any]],
     rollouts: Rollouts,
-    run: Callable[..., Run],
+    run: Compare,
 ) -> None:
     done = run(rollouts.write("old.jsonl", old_rows), rollouts.write("new.jsonl", new_rows))
     assert (done.status, done.out) == (1, "")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts
-
-Summary = Callable[..., dict[str, Any]]
+from tests.conftest import Rollouts, Summary
 
 
 def member(taskset: Any, task: Any, reward: float = 1.0) -> dict[str, Any]:

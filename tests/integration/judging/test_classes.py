@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
-
-Summary = Callable[..., dict[str, Any]]
-Json = dict[str, Any]
+from tests.conftest import Compare, Json, Rollouts, Summary
 
 COUNTS = {
     "tasks",
@@ -366,7 +362,7 @@ def test_the_losing_row_has_the_lowest_reward_and_is_the_first_on_ties(
     loser: str,
     rollouts: Rollouts,
     summary: Summary,
-    run: Callable[..., Run],
+    run: Compare,
 ) -> None:
     losing = [row(reward=r, verifier_logs_dir=f"logs-{n}") for n, r in enumerate(rewards)]
     for n in range(len(rewards)):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts
-
-Summary = Callable[..., dict[str, Any]]
-Json = dict[str, Any]
+from tests.conftest import Json, Rollouts, Summary
 
 
 def member(taskset: str | None, task: Any, reward: float = 1.0) -> Json:

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts
+from tests.conftest import Json, Rollouts, Summary
 
-Json = dict[str, Any]
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -22,7 +21,7 @@ def rows(rewards: Sequence[float | None], **more: Any) -> list[Json]:
 
 
 @pytest.fixture
-def judge(rollouts: Rollouts, summary: Callable[..., Json]) -> Callable[..., Json]:
+def judge(rollouts: Rollouts, summary: Summary) -> Callable[..., Json]:
     """The whole summary of two sides' rows."""
 
     def call(old: list[Json], new: list[Json], *argv: object) -> Json:

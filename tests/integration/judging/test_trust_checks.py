@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
-
-Summary = Callable[..., dict[str, Any]]
-Json = dict[str, Any]
+from tests.conftest import Compare, Json, Rollouts, Summary
 
 
 def row(task: Any, reward: float | None = 1.0, **fields: Any) -> Json:
@@ -64,7 +61,7 @@ def test_a_warning_names_five_tasks_and_counts_them_all(rollouts: Rollouts, summ
     assert set(tasks) <= set(names)
 
 
-def test_a_warning_stands_in_the_text_report_too(rollouts: Rollouts, summary: Summary, run: Callable[..., Run]) -> None:
+def test_a_warning_stands_in_the_text_report_too(rollouts: Rollouts, summary: Summary, run: Compare) -> None:
     old = rollouts.write("old.jsonl", [prompted("a", "old text"), row("b"), row("b")])
     new = rollouts.write("new.jsonl", [prompted("a", "new text"), row("b")])
     text = " ".join(run(old, new).out.split())
@@ -108,9 +105,7 @@ def test_a_side_without_tasks_is_not_a_join_that_failed(
     assert found(summary(old, new), "nothing_joined") is None
 
 
-def test_nothing_joined_is_said_in_the_first_line_of_the_text_report(
-    rollouts: Rollouts, run: Callable[..., Run]
-) -> None:
+def test_nothing_joined_is_said_in_the_first_line_of_the_text_report(rollouts: Rollouts, run: Compare) -> None:
     old, new = rollouts.write("old.jsonl", rows("ab")), rollouts.write("new.jsonl", rows("cd"))
     assert "joined" in run(old, new).out.splitlines()[0]
 

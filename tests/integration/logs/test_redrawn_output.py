@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts
 
 UP = "\x1b[1A"
 ERASE_BELOW, ERASE_SCREEN = "\x1b[J", "\x1b[2J"
@@ -18,7 +18,7 @@ Show = Callable[[str], list[str]]
 
 
 @pytest.fixture(params=["log file", "row field"])
-def show(request: pytest.FixtureRequest, rollouts: Rollouts, run: Callable[..., Run]) -> Show:
+def show(request: pytest.FixtureRequest, rollouts: Rollouts, run: Compare) -> Show:
     """The words in angle brackets that the report of one flip shows of its verifier output."""
 
     def call(output: str) -> list[str]:
@@ -79,7 +79,7 @@ def test_returns_overwrite_beside_cursor_moves_too(output: str, left: list[str],
 @pytest.mark.parametrize("tail", [1, 2, 29, 30, 100])
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "packed"])
 def test_a_report_with_more_lines_beside_it_leaves_the_tail_as_it_is(
-    tail: int, packed: bool, rollouts: Rollouts, run: Callable[..., Run]
+    tail: int, packed: bool, rollouts: Rollouts, run: Compare
 ) -> None:
     lines = [f"<line {number:02}>" for number in range(30)]
     new = rollouts.write("new.jsonl", [{"task_id": "t", "reward": 0, "test_output": "\n".join(lines)}])
@@ -95,7 +95,7 @@ def test_a_report_with_more_lines_beside_it_leaves_the_tail_as_it_is(
 
 
 def test_a_log_of_a_relative_path_is_found_and_the_other_sides_is_not(
-    rollouts: Rollouts, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    rollouts: Rollouts, run: Compare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for folder, words in ((".", "<old side's>"), ("new", "<new side's>")):
         log = rollouts.folder / folder / "logs" / "test-stdout.txt"

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts, Run
 
-Runner = Callable[..., "Run"]
 Show = Callable[..., "Run"]
 
 
 @pytest.fixture(params=["log file", "row field"])
-def show(request: pytest.FixtureRequest, rollouts: Rollouts, run: Runner) -> Show:
+def show(request: pytest.FixtureRequest, rollouts: Rollouts, run: Compare) -> Show:
     """Compare one flip whose losing row has this output, in a log file and embedded in the row."""
 
     def call(output: str, *options: object) -> Run:
@@ -70,7 +67,7 @@ def test_each_line_stays_a_line_of_its_own(show: Show) -> None:
     assert places == list(range(places[0], places[0] + 15))
 
 
-def test_without_a_tail_the_source_is_still_known(rollouts: Rollouts, run: Runner) -> None:
+def test_without_a_tail_the_source_is_still_known(rollouts: Rollouts, run: Compare) -> None:
     old = rollouts.write("old.jsonl", [{"task_id": "t", "reward": 1.0}])
     new = rollouts.write("new.jsonl", [{"task_id": "t", "reward": 0.0, "test_output": "one\ntwo"}])
     summaries = [run(old, new, "--json", "-", "--tail", tail).out for tail in (0, 1, 15)]
@@ -201,7 +198,7 @@ def test_many_short_lines_are_cut_to_64_kilobytes_too(show: Show) -> None:
     ],
 )
 def test_a_log_that_is_no_utf8_is_shown_with_replacements(
-    rollouts: Rollouts, run: Runner, content: bytes, text: str
+    rollouts: Rollouts, run: Compare, content: bytes, text: str
 ) -> None:
     (rollouts.folder / "run.log").write_bytes(b"<before>\n" + content + b"\n")
     old = rollouts.write("old.jsonl", [{"task_id": "t", "reward": 1.0}])
@@ -218,7 +215,7 @@ def test_a_tail_that_starts_within_a_character_shows_whole_lines(show: Show, shi
     assert "\u672c" * 500 in done.out
 
 
-def test_an_empty_log_file_makes_an_empty_tail(rollouts: Rollouts, run: Runner) -> None:
+def test_an_empty_log_file_makes_an_empty_tail(rollouts: Rollouts, run: Compare) -> None:
     (rollouts.folder / "run.log").touch()
     old = rollouts.write("old.jsonl", [{"task_id": "t", "reward": 1.0}])
     new = rollouts.write("new.jsonl", [{"task_id": "t", "reward": 0.0, "verifier_logs_dir": "run.log"}])

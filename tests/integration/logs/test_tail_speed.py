@@ -11,7 +11,7 @@ import pytest
 
 from rollout_compare.core.logs.tail import tail_of
 from rollout_compare.report.untrusted import REDACTED, Redactor
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts
 
 MEGABYTE = 1_000_000
 TOKEN = "ghp_" + "aaaaBBBBccccDDDDeeeeFFFFgggg1111"
@@ -66,7 +66,7 @@ def test_a_megabyte_of_beginnings_is_told_as_it_is(beginning: str) -> None:
 
 
 @pytest.fixture(params=["log file", "row field"])
-def shown(request: pytest.FixtureRequest, rollouts: Rollouts, run: Callable[..., Run]) -> Callable[..., list[str]]:
+def shown(request: pytest.FixtureRequest, rollouts: Rollouts, run: Compare) -> Callable[..., list[str]]:
     """The lines that the text report shows of this output of a losing row."""
 
     def call(output: str, *options: object) -> list[str]:

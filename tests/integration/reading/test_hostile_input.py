@@ -6,16 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts, Run, Summary
 
-Compare = Callable[..., Run]
-Summary = Callable[..., dict[str, Any]]
 GOOD = {"task_id": "a", "reward": 1}
 
 

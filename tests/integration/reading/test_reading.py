@@ -15,15 +15,13 @@ from typing import Any
 import pytest
 
 from rollout_compare import CompareInputError, compare, load_side
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts, Run, Summary
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
-Compare = Callable[..., Run]
-Summary = Callable[..., dict[str, Any]]
 
 BOM = b"\xef\xbb\xbf"
 SIDECAR_LIKE = [

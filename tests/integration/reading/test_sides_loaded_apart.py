@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from rollout_compare import compare, load_side
-from tests.conftest import Rollouts
+from tests.conftest import Json, Rollouts
 
-Json = dict[str, Any]
 Classes = list[tuple[str, str]]
 
 

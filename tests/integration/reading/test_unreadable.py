@@ -14,9 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.conftest import Rollouts, Run
-
-Compare = Callable[..., Run]
+from tests.conftest import Compare, Rollouts, Run
 
 NOBODY = 65534
 LFS_POINTER = (
