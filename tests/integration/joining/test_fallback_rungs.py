@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import Compare, Json, Rollouts, Summary
+from tests.rows import asking
+from tests.summaries import codes, keys
 
 RUNGS = [
     "instance_id",
@@ -34,26 +36,18 @@ def carrying(rung: str, task: int) -> Json:
     """A row that names task number `task` by one rung only."""
     value: Any = task if rung == "_ng_task_index" else f"t{task}"
     if rung == "prompt":
-        return {"responses_create_params": {"input": f"Solve number {task}."}, "reward": 1.0}
+        return asking(f"Solve number {task}.") | {"reward": 1.0}
     for part in reversed(rung.split(".")):
         value = {part: value}
     return {**value, "reward": 1.0}
 
 
 def prompted(prompt: Any, **fields: Any) -> Json:
-    return {"responses_create_params": {"input": prompt}, "reward": 1.0, **fields}
+    return asking(prompt) | {"reward": 1.0, **fields}
 
 
 def user(content: Any, **extra: Any) -> Json:
     return {"role": "user", "content": content, **extra}
-
-
-def keys(summary: Json) -> tuple[str, str]:
-    return summary["join"]["old_key"], summary["join"]["new_key"]
-
-
-def codes(summary: Json) -> set[str]:
-    return {warning["code"] for warning in summary["warnings"]}
 
 
 @pytest.mark.parametrize("rung", RUNGS)
@@ -333,7 +327,7 @@ def test_a_contradicted_index_is_not_used_even_when_nothing_else_joins(rollouts:
     result = summary(old, new)
     assert keys(result) == ("uuid", "uuid")
     assert result["counts"]["missing"] == 4
-    assert {"index_join_contradicted", "nothing_joined"} <= codes(result)
+    assert {"index_join_contradicted", "nothing_joined"} <= set(codes(result))
 
 
 def test_a_contradicted_index_without_any_other_rung_is_unreadable(rollouts: Rollouts, run: Compare) -> None:
@@ -358,7 +352,7 @@ def test_a_side_of_failures_only_votes_on_the_rung(rollouts: Rollouts, run: Comp
     # No record of the old side has a prompt, so the prompts of the new side are no common rung.
     failures = [{"task_name": "a", "_ng_failure_class": "oom"}, {"task_id": "b", "_ng_failure_class": "oom"}]
     old = rollouts.write("old.jsonl", [], failures=failures)
-    new = rollouts.write("new.jsonl", [{"task_id": "b", "reward": 1, "responses_create_params": {"input": "hi"}}])
+    new = rollouts.write("new.jsonl", [{"task_id": "b", "reward": 1, **asking("hi")}])
     done = run(old, new)
     assert done.status == 1
     assert "no task id field found" in done.err

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Compare, Rollouts, Summary
+from tests.summaries import keys, labels
 
 CANDIDATES = [
     "_ng_task_id",
@@ -35,14 +36,6 @@ def row(reward: Any = 1.0, **fields: Any) -> dict[str, Any]:
 
 def named(key: str, task: Any, reward: float | None = 1.0) -> dict[str, Any]:
     return row(reward, **{key: task})
-
-
-def labels(summary: dict[str, Any]) -> list[str]:
-    return [task["task"] for task in summary["tasks"]]
-
-
-def keys(summary: dict[str, Any]) -> tuple[str, str]:
-    return summary["join"]["old_key"], summary["join"]["new_key"]
 
 
 @pytest.mark.parametrize("key", CANDIDATES)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Compare, Rollouts, Summary
+from tests.summaries import labels
 
 
 def rows(*tasks: Any) -> list[dict[str, Any]]:
@@ -16,10 +17,6 @@ def rows(*tasks: Any) -> list[dict[str, Any]]:
 
 def prefixes(summary: dict[str, Any]) -> tuple[str | None, str | None]:
     return summary["join"]["old_prefix_stripped"], summary["join"]["new_prefix_stripped"]
-
-
-def labels(summary: dict[str, Any]) -> list[str]:
-    return [task["task"] for task in summary["tasks"]]
 
 
 @pytest.mark.parametrize("side", ["old", "new"])

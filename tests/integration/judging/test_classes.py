@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Compare, Json, Rollouts, Summary
+from tests.rows import row
 
 COUNTS = {
     "tasks",
@@ -25,10 +26,6 @@ COUNTS = {
 TRUTHY: list[Any] = [True, 1, -1, 0.5, "no", "0", "false", [0], {"k": None}]
 FALSY: list[Any] = [False, None, 0, 0.0, "", [], {}]
 JOIN = {"old_key", "new_key", "old_prefix_stripped", "new_prefix_stripped", "keyed_by_taskset"}
-
-
-def row(task: Any = "a", reward: Any = 1.0, **fields: Any) -> Json:
-    return {"task_id": task, "reward": reward, **fields}
 
 
 def repeats(*rewards: Any) -> list[Json]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Json, Rollouts, Summary
+from tests.rows import asking
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -85,10 +86,7 @@ def test_tasks_with_another_prompt_are_counted_in_the_verdict(
 ) -> None:
     def side(changed: int) -> list[Json]:
         prompts = [f"{'Again ' * (at < changed)}{at}" for at in range(12)]
-        return [
-            row | {"responses_create_params": {"input": prompt}}
-            for row, prompt in zip(rows([1] * 12), prompts, strict=True)
-        ]
+        return [row | asking(prompt) for row, prompt in zip(rows([1] * 12), prompts, strict=True)]
 
     sentence = judge(side(0), side(differing))["verdict"]["sentence"]
     assert f" {said} another prompt on the new side." in sentence

@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import Compare, Rollouts, Row, Summary
 from tests.places import REAL_CASES
+from tests.rows import asking
 
 Rows = list[dict[str, Any]]
 Pair = tuple[Rows, Rows]
@@ -39,7 +40,7 @@ def lost_and_won(lost: int, won: int, count: int, repeats: int = 1) -> Pair:
 
 
 def prompt(text: object) -> dict[str, Any]:
-    return {"responses_create_params": {"input": [{"role": "user", "content": f"Question {text}"}]}}
+    return asking([{"role": "user", "content": f"Question {text}"}])
 
 
 def prompted(named: bool, count: int, other: int) -> Pair:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -17,23 +16,14 @@ ERASE_RIGHT, ERASE_LINE = "\x1b[K", "\x1b[2K"
 Show = Callable[[str], list[str]]
 
 
-@pytest.fixture(params=["log file", "row field"])
-def show(request: pytest.FixtureRequest, rollouts: Rollouts, run: Compare) -> Show:
+@pytest.fixture
+def show(flip: Compare) -> Show:
     """The words in angle brackets that the report of one flip shows of its verifier output."""
 
     def call(output: str) -> list[str]:
-        row: dict[str, Any] = {"task_id": "t", "reward": 0}
-        if request.param == "log file":
-            (rollouts.folder / "run.log").write_bytes(output.encode())
-            row["verifier_logs_dir"] = "run.log"
-        else:
-            row["test_output"] = output
-        old = rollouts.write("old.jsonl", [{"task_id": "t", "reward": 1}])
-        done = run(old, rollouts.write("new.jsonl", [row]), "--tail", 100)
-        assert (done.status, done.err) == (0, "")
-        words = [word.partition(">")[0] for word in done.out.split("<")[1:]]
-        assert len(done.out.split("verifier output")) <= 2
-        return words
+        told = flip(output, "--tail", 100).out
+        assert len(told.split("verifier output")) <= 2
+        return [word.partition(">")[0] for word in told.split("<")[1:]]
 
     return call
 

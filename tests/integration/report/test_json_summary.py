@@ -22,6 +22,7 @@ else:
     from backports import zstd
 
 from tests.conftest import Compare, Json, Rollouts, Sides, Summary
+from tests.rows import asking
 
 CATEGORIES = {"identical", "flipped", "flipped_agent_error", "masked", "missing"}
 
@@ -408,7 +409,7 @@ def _odd_rewards(rollouts: Rollouts, _: Sides) -> list[object]:
 
 
 def _prompt_join(rollouts: Rollouts, _: Sides) -> list[object]:
-    rows = [{"responses_create_params": {"input": f"question {n}"}, "reward": n} for n in range(3)]
+    rows = [asking(f"question {n}") | {"reward": n} for n in range(3)]
     return [rollouts.write("h.jsonl", rows), rollouts.write("i.jsonl", rows)]
 
 
