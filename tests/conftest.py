@@ -32,7 +32,9 @@ for name in [name for name in os.environ if name.startswith("PYTHON")]:
 
 __all__ = ["descriptions", "enterprise", "github"]
 
-Row = dict[str, Any] | str | bytes
+Json = dict[str, Any]
+Row = Json | str | bytes
+Sides = tuple[Path, Path]
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,16 @@ class Run:
     err: str
 
     @property
-    def json(self) -> dict[str, Any]:
+    def json(self) -> Json:
         """The standard output read as JSON."""
-        parsed: dict[str, Any] = json.loads(self.out)
+        parsed: Json = json.loads(self.out)
         return parsed
+
+
+Compare = Callable[..., Run]
+"""The fixture `run`."""
+Summary = Callable[..., Json]
+"""The fixture `summary`."""
 
 
 def _line(row: Row) -> bytes:
@@ -89,7 +97,7 @@ def rollouts(tmp_path: Path) -> Rollouts:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
+def run(monkeypatch: pytest.MonkeyPatch) -> Compare:
     """Run the command line in process: `run(old, new, "--tail", 3)`."""
 
     def call(*argv: object) -> Run:
@@ -108,10 +116,10 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
 
 
 @pytest.fixture
-def summary(run: Callable[..., Run]) -> Callable[..., dict[str, Any]]:
+def summary(run: Compare) -> Summary:
     """The JSON summary of a comparison that must succeed."""
 
-    def call(*argv: object) -> dict[str, Any]:
+    def call(*argv: object) -> Json:
         done = run(*argv, "--json", "-")
         assert done.status == 0, done.err
         return done.json

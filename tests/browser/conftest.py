@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.conftest import Run
+from tests.conftest import Compare
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (
@@ -45,7 +45,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def report(run: Callable[..., Run], tmp_path: Path) -> Report:
+def report(run: Compare, tmp_path: Path) -> Report:
     """Write the HTML report of a comparison that must succeed: `report(old, new, "--tail", 3)`."""
 
     def write(*argv: object) -> Path:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open, Report
-from tests.conftest import Rollouts
-
-Json = dict[str, Any]
+from tests.conftest import Json, Rollouts
 
 OLD: list[Json] = [
     {"task_id": "lost", "reward": 1.0, "agent_ref": {"name": "one"}, "response": {"model": "small"}},

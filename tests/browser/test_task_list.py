@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Open, Report
-from tests.conftest import Rollouts
-
-Json = dict[str, Any]
+from tests.conftest import Json, Rollouts
 
 
 def task(taskset: str, name: str, reward: float, **fields: object) -> Json:

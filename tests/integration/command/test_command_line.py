@@ -9,17 +9,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.conftest import Rollouts, Run
-
-Json = dict[str, Any]
-Runner = Callable[..., "Run"]
-Summary = Callable[..., Json]
-Sides = tuple[Path, Path]
+from tests.conftest import Compare, Json, Rollouts, Sides, Summary
 
 COMMAND = (sys.executable, "-c", "import sys; from rollout_compare.cli import main; sys.exit(main())")
 
@@ -57,13 +50,13 @@ def sides(rollouts: Rollouts) -> Sides:
 # Exit statuses
 
 
-def test_a_report_is_status_0_whatever_it_says(run: Runner, sides: Sides) -> None:
+def test_a_report_is_status_0_whatever_it_says(run: Compare, sides: Sides) -> None:
     done = run(*sides)
     assert (done.status, done.err) == (0, "")
     assert done.out.endswith("\n")
 
 
-def test_sides_that_share_no_task_are_a_report_too(rollouts: Rollouts, run: Runner) -> None:
+def test_sides_that_share_no_task_are_a_report_too(rollouts: Rollouts, run: Compare) -> None:
     old = rollouts.write("old.jsonl", [{"task_id": "a", "reward": 1.0}])
     done = run(old, rollouts.write("new.jsonl", [{"task_id": "b", "reward": 1.0}]))
     assert (done.status, done.err) == (0, "")
@@ -76,7 +69,7 @@ def test_sides_that_share_no_task_are_a_report_too(rollouts: Rollouts, run: Runn
     ids=["missing", "no JSON", "text reward"],
 )
 def test_an_unreadable_input_is_one_error_line_and_nothing_else(
-    run: Runner,
+    run: Compare,
     sides: Sides,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -109,7 +102,7 @@ USAGE = {
 
 
 @pytest.mark.parametrize("arguments", USAGE.values(), ids=USAGE.keys())
-def test_wrong_usage_is_status_2(run: Runner, sides: Sides, arguments: list[str]) -> None:
+def test_wrong_usage_is_status_2(run: Compare, sides: Sides, arguments: list[str]) -> None:
     paths = {"OLD": sides[0], "NEW": sides[1]}
     done = run(*[paths.get(argument, argument) for argument in arguments])
     assert (done.status, done.out) == (2, "")
@@ -117,12 +110,12 @@ def test_wrong_usage_is_status_2(run: Runner, sides: Sides, arguments: list[str]
     assert "Traceback" not in done.err
 
 
-def test_wrong_usage_is_said_before_an_input_is_read(run: Runner, tmp_path: Path) -> None:
+def test_wrong_usage_is_said_before_an_input_is_read(run: Compare, tmp_path: Path) -> None:
     assert run(tmp_path / "missing", tmp_path / "missing", "--tail", "-1").status == 2
 
 
 @pytest.mark.parametrize("text", ["Z\u00fcrich", "\u65e5\u672c"], ids=ascii)
-def test_file_names_of_any_alphabet_are_read(rollouts: Rollouts, run: Runner, text: str) -> None:
+def test_file_names_of_any_alphabet_are_read(rollouts: Rollouts, run: Compare, text: str) -> None:
     old = rollouts.write(f"{text} a/old rollouts.jsonl", [{"task_id": "t", "reward": 1.0}])
     done = run(old, old)
     assert done.status == 0
@@ -132,7 +125,7 @@ def test_file_names_of_any_alphabet_are_read(rollouts: Rollouts, run: Runner, te
 # --version and --help
 
 
-def test_the_version_is_that_of_the_summary(run: Runner, summary: Summary, sides: Sides) -> None:
+def test_the_version_is_that_of_the_summary(run: Compare, summary: Summary, sides: Sides) -> None:
     done = run("--version")
     assert (done.status, done.err) == (0, "")
     tool = summary(*sides)["tool"]
@@ -160,7 +153,7 @@ OPTIONS = [
 ]
 
 
-def test_help_names_every_option(run: Runner) -> None:
+def test_help_names_every_option(run: Compare) -> None:
     done = run("--help")
     assert (done.status, done.err) == (0, "")
     assert [option for option in OPTIONS if not re.search(rf"(?<!\S){option}\b(?!-)", done.out)] == []
@@ -170,7 +163,7 @@ def test_help_names_every_option(run: Runner) -> None:
 
 
 def test_the_summary_on_standard_output_and_in_a_file_are_the_same_bytes(
-    run: Runner, sides: Sides, tmp_path: Path
+    run: Compare, sides: Sides, tmp_path: Path
 ) -> None:
     printed = run(*sides, "--json", "-")
     assert (printed.status, printed.err) == (0, "")
@@ -180,7 +173,7 @@ def test_the_summary_on_standard_output_and_in_a_file_are_the_same_bytes(
     assert run(*sides, "--format", "json").out == printed.out
 
 
-def test_a_summary_file_comes_beside_the_report(run: Runner, sides: Sides, tmp_path: Path) -> None:
+def test_a_summary_file_comes_beside_the_report(run: Compare, sides: Sides, tmp_path: Path) -> None:
     report = run(*sides).out
     done = run(*sides, "--json", tmp_path / "out.json")
     assert (done.status, done.out) == (0, report)
@@ -189,7 +182,7 @@ def test_a_summary_file_comes_beside_the_report(run: Runner, sides: Sides, tmp_p
 
 
 def test_a_summary_file_is_replaced_whole_and_leaves_nothing_beside_it(
-    run: Runner, sides: Sides, tmp_path: Path
+    run: Compare, sides: Sides, tmp_path: Path
 ) -> None:
     folder = tmp_path / "reports"
     folder.mkdir()
@@ -199,7 +192,7 @@ def test_a_summary_file_is_replaced_whole_and_leaves_nothing_beside_it(
     assert [path.name for path in folder.iterdir()] == ["out.json"]
 
 
-def test_an_unreadable_input_leaves_an_older_summary_alone(run: Runner, sides: Sides, tmp_path: Path) -> None:
+def test_an_unreadable_input_leaves_an_older_summary_alone(run: Compare, sides: Sides, tmp_path: Path) -> None:
     folder = tmp_path / "reports"
     folder.mkdir()
     (folder / "out.json").write_text("of an earlier run")
@@ -231,7 +224,7 @@ def _too_long_a_name(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("place", [_in_no_folder, _a_folder, _below_a_file, _too_long_a_name])
 @pytest.mark.parametrize("shown", ["text", "json"])
 def test_an_output_that_cannot_be_written_is_status_1_and_prints_nothing(
-    run: Runner, sides: Sides, tmp_path: Path, place: Callable[[Path], Path], shown: str
+    run: Compare, sides: Sides, tmp_path: Path, place: Callable[[Path], Path], shown: str
 ) -> None:
     target = place(tmp_path)
     before = sorted(tmp_path.rglob("*"))
@@ -272,7 +265,7 @@ NAMES_OF_INPUTS = [_old, _new, _sidecar, _by_another_way, _by_a_link, _by_a_link
 
 @pytest.mark.parametrize("target", NAMES_OF_INPUTS)
 def test_an_output_that_names_an_input_is_refused(
-    run: Runner, sides: Sides, tmp_path: Path, target: Callable[[Sides], Path]
+    run: Compare, sides: Sides, tmp_path: Path, target: Callable[[Sides], Path]
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "new_failures.jsonl").write_text('{"task_id": "failed", "_ng_failure_class": "oom"}\n')
@@ -284,7 +277,7 @@ def test_an_output_that_names_an_input_is_refused(
     assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
 
 
-def test_an_output_that_names_a_found_input_is_refused(rollouts: Rollouts, run: Runner, tmp_path: Path) -> None:
+def test_an_output_that_names_a_found_input_is_refused(rollouts: Rollouts, run: Compare, tmp_path: Path) -> None:
     for name in ("old/rollouts.jsonl", "new/part-0.jsonl", "new/part-1.jsonl"):
         rollouts.write(name, [{"task_id": name, "reward": 1.0}])
     found = {"old/rollouts.jsonl", "new/part-1.jsonl"}
@@ -379,14 +372,14 @@ def headings(report: str) -> dict[str, tuple[int, int]]:
     return found
 
 
-def test_the_sections_come_in_order_each_with_its_count(run: Runner, sides: Sides) -> None:
+def test_the_sections_come_in_order_each_with_its_count(run: Compare, sides: Sides) -> None:
     found = headings(run(*sides).out)
     assert {heading: count for heading, (_, count) in found.items()} == dict(zip(HEADINGS, (3, 2, 4, 6), strict=True))
     places = [found[heading][0] for heading in HEADINGS]
     assert places == sorted(places)
 
 
-def test_each_task_stands_in_its_section(run: Runner, sides: Sides) -> None:
+def test_each_task_stands_in_its_section(run: Compare, sides: Sides) -> None:
     report = run(*sides).out
     starts = [headings(report)[heading][0] for heading in HEADINGS]
     lines = report.splitlines()
@@ -399,7 +392,7 @@ def test_each_task_stands_in_its_section(run: Runner, sides: Sides) -> None:
 
 
 def test_the_report_starts_with_the_verdict_and_then_gives_the_counts_in_words(
-    run: Runner, summary: Summary, sides: Sides
+    run: Compare, summary: Summary, sides: Sides
 ) -> None:
     verdict, counts, *rest = run(*sides).out.splitlines()
     assert verdict == summary(*sides)["verdict"]["sentence"]
@@ -412,14 +405,14 @@ def test_the_report_starts_with_the_verdict_and_then_gives_the_counts_in_words(
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 40])
-def test_the_counts_follow_the_flips(rollouts: Rollouts, run: Runner, count: int) -> None:
+def test_the_counts_follow_the_flips(rollouts: Rollouts, run: Compare, count: int) -> None:
     rows = [{"task_id": f"t-{n}", "reward": 1.0} for n in range(50)]
     old = rollouts.write("old.jsonl", rows)
     new = rollouts.write("new.jsonl", [{**row, "reward": float(n >= count)} for n, row in enumerate(rows)])
     assert f" {count} flipped" in run(old, new).out.splitlines()[1]
 
 
-def test_the_category_table_gives_every_count(run: Runner, sides: Sides) -> None:
+def test_the_category_table_gives_every_count(run: Compare, sides: Sides) -> None:
     report = run(*sides).out
     table = report[: report.index(report.splitlines()[headings(report)["Flips"][0]])]
     counts = {"identical": 7, "flipped": 3, "agent error": 2, "masked": 4, "missing": 6}
@@ -427,7 +420,7 @@ def test_the_category_table_gives_every_count(run: Runner, sides: Sides) -> None
         assert re.search(rf"(?im)^.*\b{name}\b.*\b{count}\b", table), name
 
 
-def test_the_report_names_sides_keys_notes_and_warnings(rollouts: Rollouts, run: Runner, summary: Summary) -> None:
+def test_the_report_names_sides_keys_notes_and_warnings(rollouts: Rollouts, run: Compare, summary: Summary) -> None:
     rows = [{"instance_id": f"t-{n}", "reward": None} for n in range(3)]
     old = rollouts.write("reference.jsonl", rows)
     new = rollouts.write("candidate.jsonl", rows)
@@ -441,7 +434,7 @@ def test_the_report_names_sides_keys_notes_and_warnings(rollouts: Rollouts, run:
         assert text in report
 
 
-def test_what_each_side_reports_of_a_flip_is_shown(run: Runner, sides: Sides) -> None:
+def test_what_each_side_reports_of_a_flip_is_shown(run: Compare, sides: Sides) -> None:
     report = run(*sides).out
     for text in ("new output 0", "new output 1", "old output 2", "agent error 0", "agent error 1", "oom"):
         assert text in report
@@ -495,7 +488,7 @@ def _hostile_taskset(row: Json) -> Json:
 )
 @pytest.mark.parametrize("joined", [True, False], ids=["joined", "missing"])
 def test_control_characters_of_rows_are_escaped(
-    rollouts: Rollouts, run: Runner, change: Callable[[Json], Json], joined: bool
+    rollouts: Rollouts, run: Compare, change: Callable[[Json], Json], joined: bool
 ) -> None:
     others = [{"task_id": f"other-{n}", "reward": 1.0} for n in range(2)]
     old_row, new_row = ({"task_id": "t", "reward": reward} for reward in (1.0, 0.0))
@@ -508,7 +501,7 @@ def test_control_characters_of_rows_are_escaped(
     assert not any(line.startswith(("Flips (99)", "::error::")) for line in done.out.splitlines())
 
 
-def test_a_label_with_line_ends_takes_no_more_lines_than_another(rollouts: Rollouts, run: Runner) -> None:
+def test_a_label_with_line_ends_takes_no_more_lines_than_another(rollouts: Rollouts, run: Compare) -> None:
     counts = []
     for label in ("t", "t\n\n\r\n\x0b\x0c\x85\u2028t"):
         for side, reward in (("old", 1.0), ("new", 0.0)):
@@ -519,7 +512,7 @@ def test_a_label_with_line_ends_takes_no_more_lines_than_another(rollouts: Rollo
 
 
 @pytest.mark.parametrize("name", ["a\x1b[31mb", "a\nb", "a\rb", "a\x7fb", "a\u2028b"], ids=ascii)
-def test_control_characters_of_file_names_are_escaped(rollouts: Rollouts, run: Runner, name: str) -> None:
+def test_control_characters_of_file_names_are_escaped(rollouts: Rollouts, run: Compare, name: str) -> None:
     path = rollouts.write(f"{name}.jsonl", [{"task_id": "t", "reward": 1.0}])
     done = run(path, path, "--json", rollouts.folder / f"{name}.json")
     assert done.status == 0
@@ -527,7 +520,7 @@ def test_control_characters_of_file_names_are_escaped(rollouts: Rollouts, run: R
     assert len(done.err.splitlines()) == 1
 
 
-def test_control_characters_in_an_error_line_are_escaped(rollouts: Rollouts, run: Runner) -> None:
+def test_control_characters_in_an_error_line_are_escaped(rollouts: Rollouts, run: Compare) -> None:
     bad = rollouts.write("a\x1b[31m.jsonl", [{"task_id": HOSTILE, "reward": "text"}])
     done = run(bad, bad)
     assert (done.status, done.out) == (1, "")

@@ -6,18 +6,13 @@ import importlib.resources
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import rollout_compare
 from rollout_compare import CompareInputError, compare, load_side
-
-if TYPE_CHECKING:
-    from tests.conftest import Rollouts
-
-Summary = Callable[..., dict[str, Any]]
-Sides = tuple[Path, Path]
+from tests.conftest import Rollouts, Sides, Summary
 
 COUNTS = (
     "tasks",

@@ -22,7 +22,7 @@ from rollout_compare.github.artifacts import archive
 from rollout_compare.github.baselines import runs
 from rollout_compare.github.settings import OUTPUTS, SettingError, Settings, input_names
 from rollout_compare.version import VERSION
-from tests.conftest import Run
+from tests.conftest import Compare
 from tests.github import Element, rendered
 from tests.places import BIN, ROOT, SCHEMA
 
@@ -82,14 +82,14 @@ def test_every_page_of_docs_is_named_in_the_readme() -> None:
     assert {f"docs/{page.name}" for page in DOCS.glob("*.md")} <= named
 
 
-def test_every_option_is_in_the_documentation(run: Callable[..., Run]) -> None:
+def test_every_option_is_in_the_documentation(run: Compare) -> None:
     options = set(re.findall(r"--[a-z][a-z-]+", run("--help").out)) - {"--help"}
     assert len(options) > 15
     said = "".join(page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *DOCS.glob("*.md")])
     assert {option for option in options if not re.search(rf"{option}(?![\w-])", said)} == set()
 
 
-def test_no_option_is_in_the_documentation_that_is_not_there(run: Callable[..., Run]) -> None:
+def test_no_option_is_in_the_documentation_that_is_not_there(run: Compare) -> None:
     options = set(re.findall(r"--[a-z][a-z-]+", run("--help").out))
     for text in ((ROOT / "README.md").read_text(encoding="utf-8"), REPORTS):
         commands = re.findall(r"^\$? ?rollout-compare .*$", text, re.MULTILINE)
@@ -339,7 +339,7 @@ def rows(**rewards: Sequence[float | None]) -> str:
 
 
 @pytest.fixture
-def summary_of(run: Callable[..., Run], tmp_path: Path) -> Callable[[str, str], None]:
+def summary_of(run: Compare, tmp_path: Path) -> Callable[[str, str], None]:
     """Writes the summary of two texts of rollouts."""
 
     def write(old: str, new: str) -> None:

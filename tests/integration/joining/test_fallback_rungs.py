@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
-
-Summary = Callable[..., dict[str, Any]]
-Json = dict[str, Any]
+from tests.conftest import Compare, Json, Rollouts, Summary
+from tests.rows import asking
+from tests.summaries import codes, keys
 
 RUNGS = [
     "instance_id",
@@ -38,26 +36,18 @@ def carrying(rung: str, task: int) -> Json:
     """A row that names task number `task` by one rung only."""
     value: Any = task if rung == "_ng_task_index" else f"t{task}"
     if rung == "prompt":
-        return {"responses_create_params": {"input": f"Solve number {task}."}, "reward": 1.0}
+        return asking(f"Solve number {task}.") | {"reward": 1.0}
     for part in reversed(rung.split(".")):
         value = {part: value}
     return {**value, "reward": 1.0}
 
 
 def prompted(prompt: Any, **fields: Any) -> Json:
-    return {"responses_create_params": {"input": prompt}, "reward": 1.0, **fields}
+    return asking(prompt) | {"reward": 1.0, **fields}
 
 
 def user(content: Any, **extra: Any) -> Json:
     return {"role": "user", "content": content, **extra}
-
-
-def keys(summary: Json) -> tuple[str, str]:
-    return summary["join"]["old_key"], summary["join"]["new_key"]
-
-
-def codes(summary: Json) -> set[str]:
-    return {warning["code"] for warning in summary["warnings"]}
 
 
 @pytest.mark.parametrize("rung", RUNGS)
@@ -253,7 +243,7 @@ def test_parts_that_are_no_text_tell_prompts_apart(rollouts: Rollouts, summary: 
 
 
 @pytest.mark.parametrize("params", [None, {}, {"input": None}, 7, "x", ["y"], True], ids=repr)
-def test_params_without_an_input_carry_no_prompt(params: Any, rollouts: Rollouts, run: Callable[..., Run]) -> None:
+def test_params_without_an_input_carry_no_prompt(params: Any, rollouts: Rollouts, run: Compare) -> None:
     path = rollouts.write("old.jsonl", [{"reward": 1.0, "responses_create_params": params}])
     done = run(path, path)
     assert (done.status, done.out) == (1, "")
@@ -261,9 +251,7 @@ def test_params_without_an_input_carry_no_prompt(params: Any, rollouts: Rollouts
 
 
 @pytest.mark.parametrize("empty", ["", [], None], ids=["text", "list", "null"])
-def test_an_empty_prompt_is_not_carried(
-    empty: Any, rollouts: Rollouts, run: Callable[..., Run], summary: Summary
-) -> None:
+def test_an_empty_prompt_is_not_carried(empty: Any, rollouts: Rollouts, run: Compare, summary: Summary) -> None:
     lacking = rollouts.write("old.jsonl", [prompted("Name a colour."), prompted(empty)])
     full = rollouts.write("new.jsonl", [prompted("Name a colour.")])
     done = run(lacking, full)
@@ -308,9 +296,7 @@ def test_the_index_gives_way_when_prompts_join_more_than_it_does_with_equal_prom
     assert result["counts"]["identical"] == identical
 
 
-def test_the_index_is_no_key_for_a_side_of_several_shards(
-    rollouts: Rollouts, run: Callable[..., Run], summary: Summary
-) -> None:
+def test_the_index_is_no_key_for_a_side_of_several_shards(rollouts: Rollouts, run: Compare, summary: Summary) -> None:
     def sides(prompts: str) -> list[object]:
         rows = [[indexed(0, p or None)] for p in prompts] if prompts else [[indexed(0)], [indexed(0)]]
         shards = [rollouts.write(f"s{n}.jsonl", one) for n, one in enumerate(rows)]
@@ -341,10 +327,10 @@ def test_a_contradicted_index_is_not_used_even_when_nothing_else_joins(rollouts:
     result = summary(old, new)
     assert keys(result) == ("uuid", "uuid")
     assert result["counts"]["missing"] == 4
-    assert {"index_join_contradicted", "nothing_joined"} <= codes(result)
+    assert {"index_join_contradicted", "nothing_joined"} <= set(codes(result))
 
 
-def test_a_contradicted_index_without_any_other_rung_is_unreadable(rollouts: Rollouts, run: Callable[..., Run]) -> None:
+def test_a_contradicted_index_without_any_other_rung_is_unreadable(rollouts: Rollouts, run: Compare) -> None:
     old = rollouts.write("old.jsonl", [indexed(0, id="a"), indexed(1)])
     new = rollouts.write("new.jsonl", [indexed(0, id="b"), indexed(1)])
     done = run(old, new)
@@ -362,18 +348,18 @@ def test_an_index_whose_rows_agree_on_their_ids_is_used(rollouts: Rollouts, summ
     assert "index_join_contradicted" not in codes(result)
 
 
-def test_a_side_of_failures_only_votes_on_the_rung(rollouts: Rollouts, run: Callable[..., Run]) -> None:
+def test_a_side_of_failures_only_votes_on_the_rung(rollouts: Rollouts, run: Compare) -> None:
     # No record of the old side has a prompt, so the prompts of the new side are no common rung.
     failures = [{"task_name": "a", "_ng_failure_class": "oom"}, {"task_id": "b", "_ng_failure_class": "oom"}]
     old = rollouts.write("old.jsonl", [], failures=failures)
-    new = rollouts.write("new.jsonl", [{"task_id": "b", "reward": 1, "responses_create_params": {"input": "hi"}}])
+    new = rollouts.write("new.jsonl", [{"task_id": "b", "reward": 1, **asking("hi")}])
     done = run(old, new)
     assert done.status == 1
     assert "no task id field found" in done.err
     assert "--key" in done.err
 
 
-def test_a_contradicted_index_is_told_when_nothing_else_joins(rollouts: Rollouts, run: Callable[..., Run]) -> None:
+def test_a_contradicted_index_is_told_when_nothing_else_joins(rollouts: Rollouts, run: Compare) -> None:
     old = rollouts.write(
         "old.jsonl", [{"_ng_task_index": 0, "id": "a", "reward": 1}, {"_ng_task_index": 1, "reward": 1}]
     )

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
-
-Summary = Callable[..., dict[str, Any]]
-Json = dict[str, Any]
+from tests.conftest import Compare, Json, Rollouts, Summary
+from tests.rows import asking
+from tests.summaries import codes
 
 ASKED = ("--key", "_ng_task_index")
 
 
 def row(index: Any, reward: float = 1.0, **more: Any) -> Json:
     return {"_ng_task_index": index, "reward": reward, **more}
-
-
-def codes(summary: Json) -> list[str]:
-    return [warning["code"] for warning in summary["warnings"]]
 
 
 def test_rows_are_joined_by_the_index_that_was_asked_for(rollouts: Rollouts, summary: Summary) -> None:
@@ -34,7 +28,7 @@ def test_rows_are_joined_by_the_index_that_was_asked_for(rollouts: Rollouts, sum
 
 @pytest.mark.parametrize("lacking", [{}, {"_ng_task_index": None}], ids=["absent", "null"])
 def test_a_row_without_the_index_that_was_asked_for_is_unreadable(
-    lacking: Json, rollouts: Rollouts, run: Callable[..., Run]
+    lacking: Json, rollouts: Rollouts, run: Compare
 ) -> None:
     path = rollouts.write("old.jsonl", [row(0), {"task_id": "b", "reward": 1, **lacking}, row(2)])
     done = run(path, path, *ASKED)
@@ -72,9 +66,7 @@ def test_an_index_that_was_not_used_is_said_to_be_so(rollouts: Rollouts, summary
 
 
 @pytest.mark.parametrize("sharded", ["old", "new"])
-def test_a_side_of_two_shards_is_not_joined_by_the_index(
-    sharded: str, rollouts: Rollouts, run: Callable[..., Run]
-) -> None:
+def test_a_side_of_two_shards_is_not_joined_by_the_index(sharded: str, rollouts: Rollouts, run: Compare) -> None:
     other = "new" if sharded == "old" else "old"
     shards = [rollouts.write(f"{name}.jsonl", [row(number)]) for number, name in enumerate(("a", "b"))]
     whole = rollouts.write("whole.jsonl", [row(0), row(1)])
@@ -125,12 +117,9 @@ def test_a_key_that_not_every_row_carries_is_not_offered(side: str, rollouts: Ro
 
 
 def test_a_record_without_a_prompt_is_placed_by_the_prompt_of_its_index(rollouts: Rollouts, summary: Summary) -> None:
-    def asked(text: str) -> Json:
-        return {"responses_create_params": {"input": text}}
-
-    rows = [{"task_id": "a", "reward": 1, **asked("Add.")}]
-    inputs = [row(7, **asked("Divide.")) | {"task_id": "b"}]
-    old = rollouts.write("old.jsonl", [*rows, {"task_id": "b", "reward": 1, **asked("Divide.")}])
+    rows = [{"task_id": "a", "reward": 1, **asking("Add.")}]
+    inputs = [row(7, **asking("Divide.")) | {"task_id": "b"}]
+    old = rollouts.write("old.jsonl", [*rows, {"task_id": "b", "reward": 1, **asking("Divide.")}])
     failures = [{"task_id": "b", "_ng_task_index": 7, "_ng_rollout_index": 0, "_ng_failure_class": "oom"}]
     new = rollouts.write("new.jsonl", rows, failures=failures, materialized=inputs)
     found = summary(old, new, "--key", "prompt")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
-
-Summary = Callable[..., dict[str, Any]]
+from tests.conftest import Compare, Rollouts, Summary
+from tests.summaries import keys, labels
 
 CANDIDATES = [
     "_ng_task_id",
@@ -38,14 +36,6 @@ def row(reward: Any = 1.0, **fields: Any) -> dict[str, Any]:
 
 def named(key: str, task: Any, reward: float | None = 1.0) -> dict[str, Any]:
     return row(reward, **{key: task})
-
-
-def labels(summary: dict[str, Any]) -> list[str]:
-    return [task["task"] for task in summary["tasks"]]
-
-
-def keys(summary: dict[str, Any]) -> tuple[str, str]:
-    return summary["join"]["old_key"], summary["join"]["new_key"]
 
 
 @pytest.mark.parametrize("key", CANDIDATES)
@@ -134,7 +124,7 @@ def test_old_key_and_new_key_set_one_side_only(
     ids=["absent", "parent empty", "null", "parent text", "parent null"],
 )
 def test_a_row_without_the_explicit_key_is_unreadable(
-    lacking: dict[str, Any], rollouts: Rollouts, run: Callable[..., Run]
+    lacking: dict[str, Any], rollouts: Rollouts, run: Compare
 ) -> None:
     old = rollouts.write("old.jsonl", [named("meta.zid", "a"), named("meta.zid", "b")])
     new = rollouts.write("new.jsonl", [named("meta.zid", "a"), row(task_name="t", **lacking)])
@@ -331,7 +321,7 @@ def test_no_task_key_is_unreadable(
     old_rows: list[dict[str, Any]],
     new_rows: list[dict[str, Any]],
     rollouts: Rollouts,
-    run: Callable[..., Run],
+    run: Compare,
 ) -> None:
     done = run(rollouts.write("old.jsonl", old_rows), rollouts.write("new.jsonl", new_rows))
     assert (done.status, done.out) == (1, "")

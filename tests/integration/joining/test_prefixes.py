@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
-
-Summary = Callable[..., dict[str, Any]]
+from tests.conftest import Compare, Rollouts, Summary
+from tests.summaries import labels
 
 
 def rows(*tasks: Any) -> list[dict[str, Any]]:
@@ -18,10 +17,6 @@ def rows(*tasks: Any) -> list[dict[str, Any]]:
 
 def prefixes(summary: dict[str, Any]) -> tuple[str | None, str | None]:
     return summary["join"]["old_prefix_stripped"], summary["join"]["new_prefix_stripped"]
-
-
-def labels(summary: dict[str, Any]) -> list[str]:
-    return [task["task"] for task in summary["tasks"]]
 
 
 @pytest.mark.parametrize("side", ["old", "new"])
@@ -86,7 +81,7 @@ def test_a_prefix_stays(one: list[str], other: list[str], joined: int, rollouts:
         assert labels(result) == sorted({*one, *other})
 
 
-def test_a_stripped_prefix_is_told_in_the_text_report(rollouts: Rollouts, run: Callable[..., Run]) -> None:
+def test_a_stripped_prefix_is_told_in_the_text_report(rollouts: Rollouts, run: Compare) -> None:
     old = rollouts.write("old.jsonl", rows("terminal-bench/a"))
     new = rollouts.write("new.jsonl", rows("a"))
     assert "terminal-bench/" in run(old, new).out

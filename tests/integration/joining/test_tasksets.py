@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts
-
-Summary = Callable[..., dict[str, Any]]
-
-
-def member(taskset: Any, task: Any, reward: float = 1.0) -> dict[str, Any]:
-    return {"_ng_task_id": {"taskset": taskset, "task_id": task}, "reward": reward}
-
-
-def plain(task: Any, reward: float = 1.0) -> dict[str, Any]:
-    return {"task_id": task, "reward": reward}
-
-
-def classes(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(task["task"], task["category"]) for task in summary["tasks"]]
+from tests.conftest import Rollouts, Summary
+from tests.rows import member, row
+from tests.summaries import classes
 
 
 def both_ways(
@@ -129,7 +117,7 @@ def test_the_order_of_rows_does_not_choose_among_tasks_of_one_label(
 ) -> None:
     # Beside the pair (quiz, b), a task without a taskset is called quiz/b.
     wide = [member("quiz", "b", 0.25), member(None, "quiz/b", 0.5), member("quiz", "a"), member("shell", "a")]
-    narrow = [plain(name, 0.75) for name in plain_ids]
+    narrow = [row(name, 0.75) for name in plain_ids]
     before = both_ways(rollouts, summary, wide, narrow)
     after = both_ways(rollouts, summary, reversed(wide), narrow)
     for one, other in zip(before, after, strict=True):
@@ -139,7 +127,7 @@ def test_the_order_of_rows_does_not_choose_among_tasks_of_one_label(
 
 def test_plain_ids_join_the_one_taskset_that_has_them(rollouts: Rollouts, summary: Summary) -> None:
     wide = [member("quiz", "a"), member("shell", "b"), member("shell", "c")]
-    for result in both_ways(rollouts, summary, wide, [plain("a"), plain("b", 0.0), plain("z")]):
+    for result in both_ways(rollouts, summary, wide, [row("a"), row("b", 0.0), row("z")]):
         assert result["join"]["keyed_by_taskset"] is False
         assert [category for _, category in classes(result)] == ["identical", "flipped", "missing", "missing"]
         assert [name for name, _ in classes(result)][:2] == ["a", "b"]
@@ -147,19 +135,19 @@ def test_plain_ids_join_the_one_taskset_that_has_them(rollouts: Rollouts, summar
 
 def test_a_plain_id_that_equals_a_label_joins_that_task(rollouts: Rollouts, summary: Summary) -> None:
     wide = [member("quiz", "a", 0.25), member("shell", "a", 0.5)]
-    for result in both_ways(rollouts, summary, wide, [plain("shell/a", 0.5), plain("quiz/a", 0.25)]):
+    for result in both_ways(rollouts, summary, wide, [row("shell/a", 0.5), row("quiz/a", 0.25)]):
         assert classes(result) == [("quiz/a", "identical"), ("shell/a", "identical")]
 
 
 def test_a_plain_id_joins_the_same_id_without_a_taskset(rollouts: Rollouts, summary: Summary) -> None:
     wide = [member("quiz", "a", 0.25), member("shell", "a", 0.5), member(None, "a", 0.75)]
-    for result in both_ways(rollouts, summary, wide, [plain("a", 0.75)]):
+    for result in both_ways(rollouts, summary, wide, [row("a", 0.75)]):
         assert classes(result) == [("a", "identical"), ("quiz/a", "missing"), ("shell/a", "missing")]
 
 
 def test_an_equal_label_goes_before_an_equal_id(rollouts: Rollouts, summary: Summary) -> None:
     wide = [member("quiz", "a", 0.25), member("shell", "quiz/a", 0.75)]
-    for result in both_ways(rollouts, summary, wide, [plain("quiz/a", 0.25)]):
+    for result in both_ways(rollouts, summary, wide, [row("quiz/a", 0.25)]):
         assert (result["counts"]["identical"], result["counts"]["missing"]) == (1, 1)
         (joined,) = (t for t in result["tasks"] if t["category"] == "identical")
         assert (joined["old"]["reward"], joined["new"]["reward"]) == (0.25, 0.25)
@@ -174,7 +162,7 @@ def test_the_sides_own_taskset_goes_before_the_others(rollouts: Rollouts, summar
         assert not any(w["code"] == "tasksets_differ" for w in result["warnings"])
 
 
-@pytest.mark.parametrize("narrow", [[plain("a"), plain("b")], [member("maze", "a"), member("maze", "b")]])
+@pytest.mark.parametrize("narrow", [[row("a"), row("b")], [member("maze", "a"), member("maze", "b")]])
 def test_an_id_that_recurs_across_tasksets_is_not_guessed_at(
     narrow: list[dict[str, Any]], rollouts: Rollouts, summary: Summary
 ) -> None:
@@ -191,7 +179,7 @@ def test_an_id_that_recurs_across_tasksets_is_not_guessed_at(
 
 def test_a_recurring_id_that_the_other_side_lacks_is_no_ambiguity(rollouts: Rollouts, summary: Summary) -> None:
     wide = [member("quiz", "a"), member("shell", "a"), member("quiz", "b")]
-    for result in both_ways(rollouts, summary, wide, [plain("b")]):
+    for result in both_ways(rollouts, summary, wide, [row("b")]):
         assert classes(result) == [("b", "identical"), ("quiz/a", "missing"), ("shell/a", "missing")]
         assert not any("quiz/a" in note for note in result["notes"])
 
@@ -217,5 +205,5 @@ def test_anonymous_failures_stand_beside_several_tasksets(rollouts: Rollouts, su
     old = rollouts.write(
         "old.jsonl", [member("quiz", "a"), member("shell", "b")], failures=[{"_ng_failure_class": "oom"}]
     )
-    new = rollouts.write("new.jsonl", [plain("a"), plain("b")])
+    new = rollouts.write("new.jsonl", [row("a"), row("b")])
     assert classes(summary(old, new)) == [("a", "identical"), ("b", "identical"), ("unknown#1", "masked")]

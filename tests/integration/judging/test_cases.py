@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import Run
+from tests.conftest import Compare
 from tests.places import CASES, REAL_CASES
 
 REAL = json.loads((REAL_CASES / "expected.json").read_text(encoding="utf-8"))
@@ -19,7 +18,7 @@ SIDE_FIELDS = ("rows", "masked", "agent_error", "failure_kind")
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_a_pair_of_real_rollouts_gives_the_expected_counts(name: str, run: Callable[..., Run]) -> None:
+def test_a_pair_of_real_rollouts_gives_the_expected_counts(name: str, run: Compare) -> None:
     wanted = REAL[name]
     done = run(REAL_CASES / name / "old.jsonl", REAL_CASES / name / "new.jsonl", "--json", "-")
     assert done.status == wanted["exit"]
@@ -32,7 +31,7 @@ def test_a_pair_of_real_rollouts_gives_the_expected_counts(name: str, run: Calla
 
 
 @pytest.mark.parametrize("folder", REFERENCE, ids=lambda folder: folder.name)
-def test_a_pair_gives_what_the_reference_says(folder: Path, run: Callable[..., Run]) -> None:
+def test_a_pair_gives_what_the_reference_says(folder: Path, run: Compare) -> None:
     arguments = json.loads((folder / "args.json").read_text(encoding="utf-8"))["args"]
     wanted = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
     done = run(folder / "old.jsonl", folder / "new.jsonl", *arguments, "--json", "-")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
-
-Summary = Callable[..., dict[str, Any]]
-Json = dict[str, Any]
+from tests.conftest import Compare, Json, Rollouts, Summary
+from tests.rows import row
 
 COUNTS = {
     "tasks",
@@ -29,10 +26,6 @@ COUNTS = {
 TRUTHY: list[Any] = [True, 1, -1, 0.5, "no", "0", "false", [0], {"k": None}]
 FALSY: list[Any] = [False, None, 0, 0.0, "", [], {}]
 JOIN = {"old_key", "new_key", "old_prefix_stripped", "new_prefix_stripped", "keyed_by_taskset"}
-
-
-def row(task: Any = "a", reward: Any = 1.0, **fields: Any) -> Json:
-    return {"task_id": task, "reward": reward, **fields}
 
 
 def repeats(*rewards: Any) -> list[Json]:
@@ -366,7 +359,7 @@ def test_the_losing_row_has_the_lowest_reward_and_is_the_first_on_ties(
     loser: str,
     rollouts: Rollouts,
     summary: Summary,
-    run: Callable[..., Run],
+    run: Compare,
 ) -> None:
     losing = [row(reward=r, verifier_logs_dir=f"logs-{n}") for n, r in enumerate(rewards)]
     for n in range(len(rewards)):

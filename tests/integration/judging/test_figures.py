@@ -10,9 +10,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts, Summary
 
-Summary = Callable[..., dict[str, Any]]
 Rewards = Sequence[float | None]
 
 # Seven digits after the point, as the written vectors have.
@@ -402,7 +401,7 @@ def test_the_biggest_losses_are_tested_and_the_rest_is_noted(rollouts: Rollouts,
     ],
 )
 def test_the_text_report_tags_each_flip(
-    old: Rewards, new: Rewards, words: str, rollouts: Rollouts, run: Callable[..., Run]
+    old: Rewards, new: Rewards, words: str, rollouts: Rollouts, run: Compare
 ) -> None:
     done = run(rollouts.write("old.jsonl", side([old])), rollouts.write("new.jsonl", side([new])))
     (flip,) = (line for line in done.out.splitlines() if line.startswith("- t00000"))
@@ -711,7 +710,7 @@ def test_equal_single_runs_scored_zero_or_one_keep_their_interval(figures: Calla
     assert (found["p_value"], found["resolution"]) == (None, None)
 
 
-def test_numbers_of_tokens_too_large_to_subtract_are_no_fault(rollouts: Rollouts, run: Callable[..., Run]) -> None:
+def test_numbers_of_tokens_too_large_to_subtract_are_no_fault(rollouts: Rollouts, run: Compare) -> None:
     paths = [
         rollouts.write(
             f"{name}.jsonl", [attempt(task, 1.0, response={"usage": {"output_tokens": tokens}}) for task in "abc"]
@@ -753,7 +752,7 @@ def refuse(constant: str) -> NoReturn:
 @pytest.mark.parametrize("name", HARD)
 @pytest.mark.parametrize("margin", [(), ("--margin", "0.02")], ids=["plain", "margin"])
 def test_no_figure_is_ever_nan_or_infinite(
-    name: str, margin: tuple[str, ...], rollouts: Rollouts, run: Callable[..., Run]
+    name: str, margin: tuple[str, ...], rollouts: Rollouts, run: Compare
 ) -> None:
     old, new = HARD[name]
     pair = rollouts.write("old.jsonl", side(old)), rollouts.write("new.jsonl", side(new))

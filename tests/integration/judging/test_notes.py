@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts
-
-Summary = Callable[..., dict[str, Any]]
-Json = dict[str, Any]
-
-
-def member(taskset: str | None, task: Any, reward: float = 1.0) -> Json:
-    return {"_ng_task_id": {"taskset": taskset, "task_id": task}, "reward": reward}
-
-
-def plain(task: Any) -> Json:
-    return {"task_id": task, "reward": 1.0}
+from tests.conftest import Json, Rollouts, Summary
+from tests.rows import member, row
 
 
 @pytest.mark.parametrize(
@@ -31,7 +20,7 @@ def test_the_tasksets_of_a_side_that_spans_several_are_noted(
 ) -> None:
     paths = [
         rollouts.write(
-            f"{side}.jsonl", [member("shell", "b"), member("quiz", "a")] if side in wide else [plain("a"), plain("b")]
+            f"{side}.jsonl", [member("shell", "b"), member("quiz", "a")] if side in wide else [row("a"), row("b")]
         )
         for side in ("old", "new")
     ]
@@ -45,7 +34,7 @@ def test_ids_that_recur_across_tasksets_are_named_five_at_a_time(
 ) -> None:
     ids = [f"t{n}" for n in range(number)]
     wide = rollouts.write("wide.jsonl", [member(taskset, task) for taskset in ("quiz", "shell") for task in ids])
-    bare = rollouts.write("bare.jsonl", [plain(task) for task in ids])
+    bare = rollouts.write("bare.jsonl", [row(task) for task in ids])
     found = summary(wide, bare)
     [note] = [note for note in found["notes"] if note.startswith("ids found in several tasksets")]
     named = "; ".join(f"{task} in quiz/{task}, shell/{task}" for task in ids[:5])
@@ -56,7 +45,7 @@ def test_ids_that_recur_across_tasksets_are_named_five_at_a_time(
 def test_an_ambiguous_id_is_noted_with_the_labels_of_its_tasks(rollouts: Rollouts, summary: Summary) -> None:
     # A prefix comes off all ids of the wide side; then `b` joins, and `a` fits two tasks.
     wide = rollouts.write("wide.jsonl", [member("x", "tb/a"), member("y", "tb/a"), member("y", "tb/b")])
-    bare = rollouts.write("bare.jsonl", [plain("a"), plain("b")])
+    bare = rollouts.write("bare.jsonl", [row("a"), row("b")])
     found = summary(wide, bare)
     assert found["join"]["old_prefix_stripped"] == "tb/"
     assert [task["task"] for task in found["tasks"] if task["category"] == "identical"] == ["b"]
@@ -92,8 +81,8 @@ def test_records_that_count_as_zero_are_noted_by_side_and_class(rollouts: Rollou
             for n, name in enumerate(classes, start=1)
         ]
 
-    old = rollouts.write("old.jsonl", [plain("a")], failures=failures("oom"))
-    new = rollouts.write("new.jsonl", [plain("a")], failures=failures("oom", "lost", "oom", "other"))
+    old = rollouts.write("old.jsonl", [row("a")], failures=failures("oom"))
+    new = rollouts.write("new.jsonl", [row("a")], failures=failures("oom", "lost", "oom", "other"))
     asked = [part for name in ("oom", "lost", "typo") for part in ("--count-as-zero", name)]
     notes = [note for note in summary(old, new, *asked)["notes"] if "reward 0" in note]
     assert notes == [
@@ -146,8 +135,8 @@ def test_fields_that_only_sound_like_a_reward_or_only_are_numbers_are_not_offere
 
 
 def test_the_commonest_pair_of_repeats_is_told(rollouts: Rollouts, summary: Summary) -> None:
-    old = rollouts.write("old.jsonl", [plain(task) for task in ("a", "b", "b", "b", "c")])
-    new = rollouts.write("new.jsonl", [plain(task) for task in ("a", "a", "b", "c", "c")])
+    old = rollouts.write("old.jsonl", [row(task) for task in ("a", "b", "b", "b", "c")])
+    new = rollouts.write("new.jsonl", [row(task) for task in ("a", "a", "b", "c", "c")])
     [warning] = [each for each in summary(old, new)["warnings"] if each["code"] == "unequal_repeats"]
     assert (warning["count"], warning["tasks"]) == (3, ["a", "b", "c"])
     assert "most often 1 old and 2 new" in warning["sentence"]
@@ -156,8 +145,8 @@ def test_the_commonest_pair_of_repeats_is_told(rollouts: Rollouts, summary: Summ
 def test_sidecars_are_found_beside_files_of_the_working_folder(
     rollouts: Rollouts, summary: Summary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rollouts.write("old.jsonl", [plain("a"), plain("b")])
-    rollouts.write("new.jsonl", [plain("a")], failures=[{"task_id": "b"}])
+    rollouts.write("old.jsonl", [row("a"), row("b")])
+    rollouts.write("new.jsonl", [row("a")], failures=[{"task_id": "b"}])
     monkeypatch.chdir(rollouts.folder)
     found = summary("old.jsonl", "new.jsonl")
     assert [(task["task"], task["category"]) for task in found["tasks"]] == [("a", "identical"), ("b", "masked")]
@@ -171,7 +160,7 @@ def test_rewards_that_are_no_numbers_do_not_look_like_one(rollouts: Rollouts, su
 
 @pytest.mark.parametrize("masked", ["old", "new"])
 def test_the_side_that_masks_more_is_told(masked: str, rollouts: Rollouts, summary: Summary) -> None:
-    rows = [plain(f"t{n}") for n in range(8)]
+    rows = [row(f"t{n}") for n in range(8)]
     # The sign test of 6 against 0 gives 2/2^6 = 0.031.
     masking = [row | {"mask_sample": n < 6} for n, row in enumerate(rows)]
     sides = {"old": rows, "new": rows} | {masked: masking}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -13,10 +12,7 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from rollout_compare import compare, load_side
-from tests.conftest import Rollouts, Run
-
-Summary = Callable[..., dict[str, Any]]
-Json = dict[str, Any]
+from tests.conftest import Compare, Json, Rollouts, Summary
 
 # Ids and tasksets whose labels can clash, ids of two types, and one that looks like an anonymous failure.
 TASKS = ["a", "b", "c", "a/b", "b/a", "quiz/b", 1, "1", "unknown#1"]
@@ -331,7 +327,7 @@ def test_any_values_end_in_a_report_or_in_one_error_line(
     failures: list[Json],
     key: Any,
     rollouts: Rollouts,
-    run: Callable[..., Run],
+    run: Compare,
 ) -> None:
     # Half of the examples would be unreadable for lack of a key, so that a common one is put in where it lacks.
     sides = [[{"task_id": key} | row for row in rows] for rows in (old, new)]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts
+from tests.conftest import Json, Rollouts, Summary
+from tests.rows import asking
 
-Json = dict[str, Any]
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -22,7 +22,7 @@ def rows(rewards: Sequence[float | None], **more: Any) -> list[Json]:
 
 
 @pytest.fixture
-def judge(rollouts: Rollouts, summary: Callable[..., Json]) -> Callable[..., Json]:
+def judge(rollouts: Rollouts, summary: Summary) -> Callable[..., Json]:
     """The whole summary of two sides' rows."""
 
     def call(old: list[Json], new: list[Json], *argv: object) -> Json:
@@ -87,10 +87,7 @@ def test_tasks_with_another_prompt_are_counted_in_the_verdict(
 ) -> None:
     def side(changed: int) -> list[Json]:
         prompts = [f"{'Again ' * (at < changed)}{at}" for at in range(12)]
-        return [
-            row | {"responses_create_params": {"input": prompt}}
-            for row, prompt in zip(rows([1] * 12), prompts, strict=True)
-        ]
+        return [row | asking(prompt) for row, prompt in zip(rows([1] * 12), prompts, strict=True)]
 
     sentence = judge(side(0), side(differing))["verdict"]["sentence"]
     assert f" {said} a different prompt on the new side." in sentence

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
-
-Summary = Callable[..., dict[str, Any]]
-Json = dict[str, Any]
-
-
-def row(task: Any, reward: float | None = 1.0, **fields: Any) -> Json:
-    return {"task_id": task, "reward": reward, **fields}
+from tests.conftest import Compare, Json, Rollouts, Summary
+from tests.rows import asking, member, row
 
 
 def attempt(task: Any, index: int, rollout: int, reward: float | None = 1.0, **fields: Any) -> Json:
@@ -22,7 +16,7 @@ def attempt(task: Any, index: int, rollout: int, reward: float | None = 1.0, **f
 
 
 def prompted(task: Any, prompt: Any, **fields: Any) -> Json:
-    return row(task, responses_create_params={"input": prompt}, **fields)
+    return row(task, **asking(prompt), **fields)
 
 
 def rows(names: Iterable[Any]) -> list[Json]:
@@ -64,7 +58,7 @@ def test_a_warning_names_five_tasks_and_counts_them_all(rollouts: Rollouts, summ
     assert set(tasks) <= set(names)
 
 
-def test_a_warning_stands_in_the_text_report_too(rollouts: Rollouts, summary: Summary, run: Callable[..., Run]) -> None:
+def test_a_warning_stands_in_the_text_report_too(rollouts: Rollouts, summary: Summary, run: Compare) -> None:
     old = rollouts.write("old.jsonl", [prompted("a", "old text"), row("b"), row("b")])
     new = rollouts.write("new.jsonl", [prompted("a", "new text"), row("b")])
     text = " ".join(run(old, new).out.split())
@@ -108,9 +102,7 @@ def test_a_side_without_tasks_is_not_a_join_that_failed(
     assert found(summary(old, new), "nothing_joined") is None
 
 
-def test_nothing_joined_is_said_in_the_first_line_of_the_text_report(
-    rollouts: Rollouts, run: Callable[..., Run]
-) -> None:
+def test_nothing_joined_is_said_in_the_first_line_of_the_text_report(rollouts: Rollouts, run: Compare) -> None:
     old, new = rollouts.write("old.jsonl", rows("ab")), rollouts.write("new.jsonl", rows("cd"))
     assert "joined" in run(old, new).out.splitlines()[0]
 
@@ -130,7 +122,7 @@ def test_joined_tasks_with_other_prompts_are_counted(rollouts: Rollouts, summary
 @pytest.mark.parametrize("key", ["task_id", "uuid", "_ng_task_index"])
 def test_prompts_are_compared_under_every_key(key: str, rollouts: Rollouts, summary: Summary) -> None:
     def side(texts: str) -> list[Json]:
-        return [{key: n, "reward": 1.0, "responses_create_params": {"input": text}} for n, text in enumerate(texts)]
+        return [{key: n, "reward": 1.0, **asking(text)} for n, text in enumerate(texts)]
 
     old, new = rollouts.write("old.jsonl", side("ABC")), rollouts.write("new.jsonl", side("AXC"))
     assert told(summary(old, new), "prompts_differ") == (1, ["1"])
@@ -200,10 +192,7 @@ def test_the_index_is_contradicted_by_ids_that_joined_rows_carry(
     old_ids: list[Json], new_ids: list[Json], contradicted: bool, rollouts: Rollouts, summary: Summary
 ) -> None:
     def side(ids: list[Json]) -> list[Json]:
-        return [
-            {"_ng_task_index": n, "reward": 1.0, "responses_create_params": {"input": f"Task {n}"}, **own}
-            for n, own in enumerate(ids)
-        ]
+        return [{"_ng_task_index": n, "reward": 1.0, **asking(f"Task {n}"), **own} for n, own in enumerate(ids)]
 
     result = summary(rollouts.write("old.jsonl", side(old_ids)), rollouts.write("new.jsonl", side(new_ids)))
     assert (found(result, "index_join_contradicted") is not None) == contradicted
@@ -533,7 +522,7 @@ def test_a_side_with_a_reward_has_rewards(made: list[Json], rollouts: Rollouts, 
 
 
 def members(*tasksets: str | None) -> list[Json]:
-    return [{"_ng_task_id": {"taskset": t, "task_id": f"t{n}"}, "reward": 1.0} for n, t in enumerate(tasksets)]
+    return [member(t, f"t{n}") for n, t in enumerate(tasksets)]
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Row, Run
+from tests.conftest import Compare, Rollouts, Row, Summary
 from tests.places import REAL_CASES
+from tests.rows import asking
 
-Summary = Callable[..., dict[str, Any]]
 Rows = list[dict[str, Any]]
 Pair = tuple[Rows, Rows]
 Judge = Callable[..., dict[str, str]]
@@ -40,7 +40,7 @@ def lost_and_won(lost: int, won: int, count: int, repeats: int = 1) -> Pair:
 
 
 def prompt(text: object) -> dict[str, Any]:
-    return {"responses_create_params": {"input": [{"role": "user", "content": f"Question {text}"}]}}
+    return asking([{"role": "user", "content": f"Question {text}"}])
 
 
 def prompted(named: bool, count: int, other: int) -> Pair:
@@ -263,9 +263,7 @@ def test_no_smaller_margin_is_claimed_than_was_given(
 
 
 @pytest.mark.parametrize("margin", ["0", "-0.02", "nan", "two", ""])
-def test_a_margin_that_is_no_difference_is_wrong_usage(
-    margin: str, rollouts: Rollouts, run: Callable[..., Run]
-) -> None:
+def test_a_margin_that_is_no_difference_is_wrong_usage(margin: str, rollouts: Rollouts, run: Compare) -> None:
     path = rollouts.write("old.jsonl", tasks([1.0]))
     done = run(path, path, f"--margin={margin}")
     assert (done.status, done.out) == (2, "")
@@ -439,9 +437,7 @@ SCENARIOS: dict[str, Pair] = {
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_every_output_says_the_same_and_promises_nothing(
-    name: str, rollouts: Rollouts, run: Callable[..., Run]
-) -> None:
+def test_every_output_says_the_same_and_promises_nothing(name: str, rollouts: Rollouts, run: Compare) -> None:
     paths = [rollouts.write(f"{side}.jsonl", rows) for side, rows in zip(("old", "new"), SCENARIOS[name], strict=True)]
     as_text, as_json = run(*paths, "--margin", "0.02"), run(*paths, "--margin", "0.02", "--json", "-")
     assert (as_text.status, as_json.status) == (0, 0)
@@ -517,7 +513,7 @@ def test_the_verdict_on_real_rollouts_adds_what_matters(name: str, phrase: str, 
     assert phrase.lower() in sentence.lower()
 
 
-def test_an_unreadable_real_file_has_no_verdict(run: Callable[..., Run]) -> None:
+def test_an_unreadable_real_file_has_no_verdict(run: Compare) -> None:
     folder = REAL_CASES / "15-placeholder-unreadable"
     done = run(folder / "old.jsonl", folder / "new.jsonl")
     assert (done.status, done.out) == (1, "")

@@ -10,14 +10,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts
 
-Runner = Callable[..., "Run"]
 Lay = Callable[[Path], str]
 
 PLANTED = "planted-secret-7431"
@@ -101,7 +98,7 @@ def _link_to_a_file_inside(work: Path) -> str:
 
 
 @pytest.mark.parametrize("lay", [_inside, _absolute_inside, _up_and_back, _link_inside, _link_to_a_file_inside])
-def test_a_log_inside_the_roots_is_shown(run: Runner, work: Path, lay: Lay) -> None:
+def test_a_log_inside_the_roots_is_shown(run: Compare, work: Path, lay: Lay) -> None:
     (work / "new/more").mkdir()
     done = run(*write_loser(work, lay(work)))
     assert done.status == 0
@@ -109,7 +106,7 @@ def test_a_log_inside_the_roots_is_shown(run: Runner, work: Path, lay: Lay) -> N
     assert not source_of(work).startswith(ANY)
 
 
-def test_a_root_may_itself_lie_below_a_dot_folder(rollouts: Rollouts, run: Runner, tmp_path: Path) -> None:
+def test_a_root_may_itself_lie_below_a_dot_folder(rollouts: Rollouts, run: Compare, tmp_path: Path) -> None:
     old = rollouts.write("old.jsonl", [{"task_id": "t", "reward": 1.0}])
     row = {"task_id": "t", "reward": 0.0, "verifier_logs_dir": "logs"}
     new = rollouts.write(".cache/run/new.jsonl", [row])
@@ -117,7 +114,7 @@ def test_a_root_may_itself_lie_below_a_dot_folder(rollouts: Rollouts, run: Runne
     assert PLANTED in run(old, new).out
 
 
-def test_a_side_reached_by_a_link_keeps_its_logs(run: Runner, work: Path) -> None:
+def test_a_side_reached_by_a_link_keeps_its_logs(run: Compare, work: Path) -> None:
     arguments = write_loser(work, _inside(work))
     (work / "link").symlink_to("new")
     assert PLANTED in run(arguments[0], work / "link/rollouts.jsonl").out
@@ -202,7 +199,7 @@ def _log_of_the_other_side_by_parents(work: Path) -> str:
         _log_of_the_other_side_by_parents,
     ],
 )
-def test_a_path_that_leaves_the_roots_is_not_read(run: Runner, work: Path, lay: Lay) -> None:
+def test_a_path_that_leaves_the_roots_is_not_read(run: Compare, work: Path, lay: Lay) -> None:
     done = run(*write_loser(work, lay(work)))
     assert done.status == 0
     assert PLANTED not in done.out + done.err + (work / "summary.json").read_text()
@@ -272,7 +269,7 @@ def _link_to_another_ending(work: Path) -> str:
         _link_to_another_ending,
     ],
 )
-def test_dot_names_and_other_file_endings_are_not_read(run: Runner, work: Path, lay: Lay) -> None:
+def test_dot_names_and_other_file_endings_are_not_read(run: Compare, work: Path, lay: Lay) -> None:
     done = run(*write_loser(work, lay(work)))
     assert done.status == 0
     assert PLANTED not in done.out + done.err + (work / "summary.json").read_text()
@@ -281,14 +278,14 @@ def test_dot_names_and_other_file_endings_are_not_read(run: Runner, work: Path, 
 
 @pytest.mark.parametrize("lay", [_absolute_folder, _linked_file, _dot_folder, _link_to_another_ending])
 @pytest.mark.parametrize("field", ["test_output", "details", "error"])
-def test_what_is_not_read_gives_way_to_the_fields(run: Runner, work: Path, lay: Lay, field: str) -> None:
+def test_what_is_not_read_gives_way_to_the_fields(run: Compare, work: Path, lay: Lay, field: str) -> None:
     done = run(*write_loser(work, lay(work), **{field: "field begins\nfield ends"}))
     assert "field begins" in done.out
     assert PLANTED not in done.out
     assert source_of(work) == f"row field {field}"
 
 
-def test_logs_roots_do_not_open_what_lies_beside_them(run: Runner, work: Path) -> None:
+def test_logs_roots_do_not_open_what_lies_beside_them(run: Compare, work: Path) -> None:
     plant(work / "outside")
     (work / "roots/logs").mkdir(parents=True)
     options = ["--logs-root", work / "roots/logs", "--new-logs-root", work / "roots"]
@@ -321,7 +318,7 @@ LONG = "d" * 300
 )
 @pytest.mark.parametrize("options", [(), ("--allow-absolute-logs",)], ids=["confined", "not confined"])
 def test_an_odd_path_is_unavailable_and_the_report_goes_on(
-    run: Runner, work: Path, logs_dir: str, options: tuple[str, ...]
+    run: Compare, work: Path, logs_dir: str, options: tuple[str, ...]
 ) -> None:
     done = run(*write_loser(work, logs_dir), *options)
     assert done.status == 0
@@ -331,7 +328,7 @@ def test_an_odd_path_is_unavailable_and_the_report_goes_on(
     assert not any(line.strip() == "Flips (99)" for line in done.out.splitlines())
 
 
-def test_a_link_that_points_at_itself_is_unavailable(run: Runner, work: Path) -> None:
+def test_a_link_that_points_at_itself_is_unavailable(run: Compare, work: Path) -> None:
     (work / "new/logs").symlink_to("logs")
     done = run(*write_loser(work, "logs"))
     assert done.status == 0
@@ -473,7 +470,7 @@ def test_a_log_without_permission_is_unavailable(
 
 
 @pytest.mark.parametrize("lay", [_absolute_folder, _absolute_file])
-def test_allowing_absolute_logs_shows_them(run: Runner, work: Path, lay: Lay) -> None:
+def test_allowing_absolute_logs_shows_them(run: Compare, work: Path, lay: Lay) -> None:
     done = run(*write_loser(work, lay(work)), "--allow-absolute-logs")
     assert done.status == 0
     assert PLANTED in done.out

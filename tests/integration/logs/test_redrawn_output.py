@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts
 
 UP = "\x1b[1A"
 ERASE_BELOW, ERASE_SCREEN = "\x1b[J", "\x1b[2J"
@@ -17,23 +16,14 @@ ERASE_RIGHT, ERASE_LINE = "\x1b[K", "\x1b[2K"
 Show = Callable[[str], list[str]]
 
 
-@pytest.fixture(params=["log file", "row field"])
-def show(request: pytest.FixtureRequest, rollouts: Rollouts, run: Callable[..., Run]) -> Show:
+@pytest.fixture
+def show(flip: Compare) -> Show:
     """The words in angle brackets that the report of one flip shows of its verifier output."""
 
     def call(output: str) -> list[str]:
-        row: dict[str, Any] = {"task_id": "t", "reward": 0}
-        if request.param == "log file":
-            (rollouts.folder / "run.log").write_bytes(output.encode())
-            row["verifier_logs_dir"] = "run.log"
-        else:
-            row["test_output"] = output
-        old = rollouts.write("old.jsonl", [{"task_id": "t", "reward": 1}])
-        done = run(old, rollouts.write("new.jsonl", [row]), "--tail", 100)
-        assert (done.status, done.err) == (0, "")
-        words = [word.partition(">")[0] for word in done.out.split("<")[1:]]
-        assert len(done.out.split("verifier output")) <= 2
-        return words
+        told = flip(output, "--tail", 100).out
+        assert len(told.split("verifier output")) <= 2
+        return [word.partition(">")[0] for word in told.split("<")[1:]]
 
     return call
 
@@ -79,7 +69,7 @@ def test_returns_overwrite_beside_cursor_moves_too(output: str, left: list[str],
 @pytest.mark.parametrize("tail", [1, 2, 29, 30, 100])
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "packed"])
 def test_a_report_with_more_lines_beside_it_leaves_the_tail_as_it_is(
-    tail: int, packed: bool, rollouts: Rollouts, run: Callable[..., Run]
+    tail: int, packed: bool, rollouts: Rollouts, run: Compare
 ) -> None:
     lines = [f"<line {number:02}>" for number in range(30)]
     new = rollouts.write("new.jsonl", [{"task_id": "t", "reward": 0, "test_output": "\n".join(lines)}])
@@ -95,7 +85,7 @@ def test_a_report_with_more_lines_beside_it_leaves_the_tail_as_it_is(
 
 
 def test_a_log_of_a_relative_path_is_found_and_the_other_sides_is_not(
-    rollouts: Rollouts, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    rollouts: Rollouts, run: Compare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for folder, words in ((".", "<old side's>"), ("new", "<new side's>")):
         log = rollouts.folder / folder / "logs" / "test-stdout.txt"

@@ -11,7 +11,7 @@ import pytest
 
 from rollout_compare.core.logs.tail import tail_of
 from rollout_compare.report.untrusted import REDACTED, Redactor
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare
 
 MEGABYTE = 1_000_000
 TOKEN = "ghp_" + "aaaaBBBBccccDDDDeeeeFFFFgggg1111"
@@ -65,20 +65,12 @@ def test_a_megabyte_of_beginnings_is_told_as_it_is(beginning: str) -> None:
     assert redact.number == 0
 
 
-@pytest.fixture(params=["log file", "row field"])
-def shown(request: pytest.FixtureRequest, rollouts: Rollouts, run: Callable[..., Run]) -> Callable[..., list[str]]:
+@pytest.fixture
+def shown(flip: Compare) -> Callable[..., list[str]]:
     """The lines that the text report shows of this output of a losing row."""
 
     def call(output: str, *options: object) -> list[str]:
-        row = {"task_id": "t", "reward": 0.0}
-        if request.param == "log file":
-            (rollouts.folder / "run.log").write_bytes(output.encode())
-            row["verifier_logs_dir"] = "run.log"
-        else:
-            row["test_output"] = output
-        old = rollouts.write("old.jsonl", [{"task_id": "t", "reward": 1.0}])
-        done = run(old, rollouts.write("new.jsonl", [row]), *options)
-        assert (done.status, done.err) == (0, "")
+        done = flip(output, *options)
         assert "- t: 1 -> 0" in done.out
         return [line.removeprefix(BAR) for line in done.out.splitlines() if line.startswith(BAR.rstrip())]
 

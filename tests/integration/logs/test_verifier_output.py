@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,12 +18,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-if TYPE_CHECKING:
-    from tests.conftest import Rollouts, Run
-
-Json = dict[str, Any]
-Runner = Callable[..., "Run"]
-Summary = Callable[..., Json]
+from tests.conftest import Compare, Json, Rollouts, Summary
 
 COMMAND = (sys.executable, "-c", "import sys; from rollout_compare.cli import main; sys.exit(main())")
 NOTHING = "unavailable: row has no verifier_logs_dir and no embedded verifier output"
@@ -74,7 +68,7 @@ EXTRA_FIELDS = ("--verifier-field", "second_pass", "--verifier-field", "harness_
 @pytest.mark.parametrize("empty", ["", None])
 @pytest.mark.parametrize("wins", EMBEDDED)
 def test_the_first_field_that_is_not_empty_is_shown(
-    rollouts: Rollouts, run: Runner, summary: Summary, wins: str, empty: str | None
+    rollouts: Rollouts, run: Compare, summary: Summary, wins: str, empty: str | None
 ) -> None:
     first = EMBEDDED.index(wins)
     fields: Json = {
@@ -97,7 +91,7 @@ def test_an_empty_list_or_object_is_passed_over(rollouts: Rollouts, summary: Sum
     assert source_of(summary(old, new)) == "row field details"
 
 
-def test_a_log_file_comes_before_every_field(rollouts: Rollouts, run: Runner, summary: Summary) -> None:
+def test_a_log_file_comes_before_every_field(rollouts: Rollouts, run: Compare, summary: Summary) -> None:
     old, new = write_flip(rollouts, verifier_logs_dir="logs/t", **dict.fromkeys(EMBEDDED, "text of a field"))
     write_log(new.parent / "logs/t", "text of the log\n")
     source = source_of(summary(old, new, *EXTRA_FIELDS))
@@ -112,7 +106,7 @@ def test_a_log_file_comes_before_every_field(rollouts: Rollouts, run: Runner, su
 )
 @pytest.mark.parametrize("listed", [False, True], ids=["object", "list"])
 def test_a_list_or_object_is_shown_as_indented_json(
-    rollouts: Rollouts, run: Runner, field: str, options: tuple[str, ...], *, listed: bool
+    rollouts: Rollouts, run: Compare, field: str, options: tuple[str, ...], *, listed: bool
 ) -> None:
     value = {"passed": 3, "failed": 1}
     fields: Json = {field: [value] if listed else value}
@@ -127,7 +121,7 @@ def test_a_list_or_object_is_shown_as_indented_json(
 
 
 @pytest.mark.parametrize("loser", SIDES)
-def test_only_the_losing_side_is_shown(rollouts: Rollouts, run: Runner, summary: Summary, loser: str) -> None:
+def test_only_the_losing_side_is_shown(rollouts: Rollouts, run: Compare, summary: Summary, loser: str) -> None:
     for side in SIDES:
         row = {"task_id": "t", "reward": float(side != loser), "test_output": f"printed by {side}"}
         rollouts.write(f"{side}.jsonl", [row])
@@ -152,7 +146,7 @@ def test_only_the_losing_side_is_shown(rollouts: Rollouts, run: Runner, summary:
     ],
 )
 def test_the_losing_row_has_the_lowest_reward_and_is_the_first_of_its_equals(
-    rollouts: Rollouts, run: Runner, rewards: list[float], losing: int, loser: str
+    rollouts: Rollouts, run: Compare, rewards: list[float], losing: int, loser: str
 ) -> None:
     repeats = [
         row
@@ -169,7 +163,7 @@ def test_the_losing_row_has_the_lowest_reward_and_is_the_first_of_its_equals(
     assert "of another task" not in out
 
 
-def test_a_failure_counted_as_zero_can_be_the_losing_row(rollouts: Rollouts, run: Runner) -> None:
+def test_a_failure_counted_as_zero_can_be_the_losing_row(rollouts: Rollouts, run: Compare) -> None:
     old = rollouts.write("old.jsonl", [{"task_id": "t", "reward": 1.0}])
     failure = {"task_id": "t", "_ng_failure_class": "timeout", "test_output": "ran out of time"}
     new = rollouts.write(
@@ -180,7 +174,7 @@ def test_a_failure_counted_as_zero_can_be_the_losing_row(rollouts: Rollouts, run
     assert "half of it" not in out
 
 
-def test_a_task_that_did_not_flip_has_no_verifier_output(rollouts: Rollouts, run: Runner, summary: Summary) -> None:
+def test_a_task_that_did_not_flip_has_no_verifier_output(rollouts: Rollouts, run: Compare, summary: Summary) -> None:
     rows = {
         "same": {"reward": 0.0},
         "masked": {"reward": 0.0, "mask_sample": True},
@@ -192,7 +186,7 @@ def test_a_task_that_did_not_flip_has_no_verifier_output(rollouts: Rollouts, run
     assert "not a flip" not in run(old, new).out
 
 
-def test_the_summary_holds_the_source_and_not_the_log(rollouts: Rollouts, run: Runner) -> None:
+def test_the_summary_holds_the_source_and_not_the_log(rollouts: Rollouts, run: Compare) -> None:
     old, new = write_flip(rollouts, test_output="assertion text of the verifier")
     assert "assertion text of the verifier" in run(old, new).out
     assert "assertion text of the verifier" not in run(old, new, "--json", "-").out
@@ -206,7 +200,7 @@ ROOTS = ("own folder", "root of the side", "root of both", "working folder")
 @pytest.mark.parametrize("loser", SIDES)
 @pytest.mark.parametrize("first", range(len(ROOTS)))
 def test_a_relative_logs_dir_is_tried_against_the_roots_in_order(
-    rollouts: Rollouts, run: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loser: str, first: int
+    rollouts: Rollouts, run: Compare, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loser: str, first: int
 ) -> None:
     old, new = write_flip(rollouts, loser, verifier_logs_dir="logs/t")
     folders = [tmp_path / loser, tmp_path / "side-root", tmp_path / "root", tmp_path / "cwd"]
@@ -234,7 +228,7 @@ def test_the_logs_root_of_the_winning_side_is_not_searched(
 @pytest.mark.parametrize("way", ["own option", "common option", "link", "working folder"])
 def test_the_folder_of_the_other_side_is_no_root(
     rollouts: Rollouts,
-    run: Runner,
+    run: Compare,
     summary: Summary,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -258,7 +252,7 @@ def test_the_folder_of_the_other_side_is_no_root(
 
 
 @pytest.mark.parametrize("loser", SIDES)
-def test_a_folder_that_both_sides_share_is_a_root(rollouts: Rollouts, run: Runner, loser: str) -> None:
+def test_a_folder_that_both_sides_share_is_a_root(rollouts: Rollouts, run: Compare, loser: str) -> None:
     paths = [rollouts.write(f"{side}.jsonl", []) for side in SIDES]
     for side, path in zip(SIDES, paths, strict=True):
         row = {"task_id": "t", "reward": float(side != loser), "verifier_logs_dir": f"logs/{side}"}
@@ -270,7 +264,7 @@ def test_a_folder_that_both_sides_share_is_a_root(rollouts: Rollouts, run: Runne
 
 @pytest.mark.parametrize("given", ["file", "folder", "glob", "bare name"])
 def test_logs_lie_beside_the_rollouts_however_these_are_named(
-    rollouts: Rollouts, run: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str
+    rollouts: Rollouts, run: Compare, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str
 ) -> None:
     old, new = write_flip(rollouts, verifier_logs_dir="logs")
     write_log(new.parent / "logs", "log of the loser\n")
@@ -289,7 +283,7 @@ def test_logs_lie_beside_the_rollouts_however_these_are_named(
 @pytest.mark.parametrize("name", ["run.txt", "run.log", "run.out", "test-stdout.txt"])
 @pytest.mark.parametrize("absolute", [False, True], ids=["relative", "absolute"])
 def test_the_logs_dir_may_be_the_log_itself(
-    rollouts: Rollouts, run: Runner, summary: Summary, name: str, *, absolute: bool
+    rollouts: Rollouts, run: Compare, summary: Summary, name: str, *, absolute: bool
 ) -> None:
     log = write_log(rollouts.folder / "new/logs", "log of the loser\n", name)
     old, new = write_flip(rollouts, verifier_logs_dir=str(log) if absolute else f"logs/{name}")
@@ -300,7 +294,7 @@ def test_the_logs_dir_may_be_the_log_itself(
 # When there is none
 
 
-def test_a_row_without_any_output_says_so(rollouts: Rollouts, run: Runner, summary: Summary) -> None:
+def test_a_row_without_any_output_says_so(rollouts: Rollouts, run: Compare, summary: Summary) -> None:
     old, new = write_flip(rollouts)
     assert source_of(summary(old, new)) == NOTHING
     assert NOTHING in " ".join(run(old, new).out.split())
@@ -327,7 +321,7 @@ UNAVAILABLE = [
 
 @pytest.mark.parametrize(("prepare", "why"), UNAVAILABLE)
 def test_a_log_that_cannot_be_had_is_named_and_the_report_goes_on(
-    rollouts: Rollouts, run: Runner, summary: Summary, prepare: Callable[[Path], None], why: str
+    rollouts: Rollouts, run: Compare, summary: Summary, prepare: Callable[[Path], None], why: str
 ) -> None:
     old, new = write_flip(rollouts, verifier_logs_dir="logs")
     prepare(new.parent / "logs")
@@ -340,7 +334,7 @@ def test_a_log_that_cannot_be_had_is_named_and_the_report_goes_on(
 @pytest.mark.parametrize("field", ["test_output", "validation_results", "error"])
 @pytest.mark.parametrize(("prepare", "why"), UNAVAILABLE)
 def test_a_log_that_cannot_be_had_gives_way_to_the_fields(
-    rollouts: Rollouts, run: Runner, summary: Summary, prepare: Callable[[Path], None], why: str, field: str
+    rollouts: Rollouts, run: Compare, summary: Summary, prepare: Callable[[Path], None], why: str, field: str
 ) -> None:
     old, new = write_flip(rollouts, verifier_logs_dir="logs", **{field: "field begins\nfield ends"})
     prepare(new.parent / "logs")
@@ -376,7 +370,7 @@ LOSING = b'{"task_id": "t", "reward": 0.0, "test_output": "text to show"}'
     ],
 )
 def test_the_embedded_text_is_that_of_the_losing_row_wherever_it_stands(
-    rollouts: Rollouts, run: Runner, before: list[bytes]
+    rollouts: Rollouts, run: Compare, before: list[bytes]
 ) -> None:
     old = rollouts.write("old.jsonl", [{"task_id": "t", "reward": 1.0}])
     new = rollouts.write("new.jsonl", [*before, LOSING, OTHER.replace(b"other", b"last")])
@@ -398,7 +392,7 @@ def test_the_embedded_text_is_that_of_the_losing_row_wherever_it_stands(
     ],
 )
 def test_the_embedded_text_of_an_odd_row_is_shown(
-    rollouts: Rollouts, run: Runner, fields: bytes, reward: bytes
+    rollouts: Rollouts, run: Compare, fields: bytes, reward: bytes
 ) -> None:
     old = rollouts.write("old.jsonl", [{"task_id": "t", "reward": 1.0}])
     new = rollouts.write("new.jsonl", [b'{"task_id": "t", "reward": ' + reward + b", " + fields + b"}"])
@@ -428,7 +422,7 @@ def _in_two(compress: Callable[[bytes], bytes]) -> bytes:
     ],
 )
 def test_the_embedded_text_of_a_compressed_row_is_shown(
-    rollouts: Rollouts, run: Runner, summary: Summary, name: str, content: bytes
+    rollouts: Rollouts, run: Compare, summary: Summary, name: str, content: bytes
 ) -> None:
     old = rollouts.write("old.jsonl", [{"task_id": "t", "reward": 1.0}])
     new = rollouts.folder / name
@@ -440,7 +434,7 @@ def test_the_embedded_text_of_a_compressed_row_is_shown(
 
 
 @pytest.mark.parametrize("losing", [0, 1, 2])
-def test_the_embedded_text_comes_from_the_right_shard(rollouts: Rollouts, run: Runner, losing: int) -> None:
+def test_the_embedded_text_comes_from_the_right_shard(rollouts: Rollouts, run: Compare, losing: int) -> None:
     old = rollouts.write("old.jsonl", [{"task_id": f"t{n}", "reward": float(n == losing)} for n in range(3)])
     shards = [f"shard-{n}.jsonl" for n in range(3)]
     for number, name in enumerate(shards):
@@ -453,7 +447,7 @@ def test_the_embedded_text_comes_from_the_right_shard(rollouts: Rollouts, run: R
     assert [number for number in range(3) if f"printed in shard {number}" in out] == [losing]
 
 
-def test_a_relative_logs_dir_is_found_beside_its_shard(rollouts: Rollouts, run: Runner) -> None:
+def test_a_relative_logs_dir_is_found_beside_its_shard(rollouts: Rollouts, run: Compare) -> None:
     old = rollouts.write("old.jsonl", [{"task_id": "a", "reward": 1.0}, {"task_id": "b", "reward": 1.0}])
     for task, reward in (("a", 1.0), ("b", 0.0)):
         rollouts.write(f"{task}/rollouts.jsonl", [{"task_id": task, "reward": reward, "verifier_logs_dir": "logs"}])

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts
+from tests.conftest import Rollouts, Summary
 
-Summary = Callable[..., dict[str, Any]]
 ROWS = [
     {"task_id": "a", "reward": 1, "meta": {"case": "x"}},
     {"task_id": "b", "reward": 0.5, "mask_sample": True, "meta": {"case": "y"}},

@@ -5,13 +5,12 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from rollout_compare import CompareInputError, load_side
-from tests.conftest import Rollouts, Row, Run
+from tests.conftest import Compare, Rollouts, Row
 
 GOOD = {"task_id": "a", "reward": 1}
 
@@ -22,7 +21,7 @@ GOOD = {"task_id": "a", "reward": 1}
 )
 @pytest.mark.parametrize(("named", "ending"), [('"task_id": "b", ', " (task b)"), ("", "")], ids=["named", "nameless"])
 def test_a_reward_of_another_type_is_told_with_file_line_and_task(
-    reward: str, kind: str, named: str, ending: str, rollouts: Rollouts, run: Callable[..., Run]
+    reward: str, kind: str, named: str, ending: str, rollouts: Rollouts, run: Compare
 ) -> None:
     path = rollouts.write("side.jsonl", [GOOD, f'{{{named}"reward": {reward}}}'])
     done = run(path, path)
@@ -34,9 +33,7 @@ def test_a_reward_of_another_type_is_told_with_file_line_and_task(
     ("line", "kind"),
     [("[1]", "an array"), ('"x"', "a string"), ("null", "null"), ("true", "a boolean"), ("1", "a number")],
 )
-def test_a_line_that_is_no_object_is_told_by_its_kind(
-    line: str, kind: str, rollouts: Rollouts, run: Callable[..., Run]
-) -> None:
+def test_a_line_that_is_no_object_is_told_by_its_kind(line: str, kind: str, rollouts: Rollouts, run: Compare) -> None:
     path = rollouts.write("side.jsonl", [GOOD, line])
     assert run(path, path).err == f"error: {path}:2: {kind}, not a JSON object\n"
 
@@ -58,7 +55,7 @@ def test_a_line_that_is_no_object_is_told_by_its_kind(
     ids=str,
 )
 def test_common_accidents_are_named(
-    lines: list[Row], number: int, words: str, rollouts: Rollouts, run: Callable[..., Run]
+    lines: list[Row], number: int, words: str, rollouts: Rollouts, run: Compare
 ) -> None:
     path = rollouts.write("side.jsonl", lines)
     done = run(path, path)
@@ -69,9 +66,7 @@ def test_common_accidents_are_named(
 
 @pytest.mark.parametrize("field", ["_ng_run_id", "_ng_task_index", "_ng_rollout_index", "task_id"])
 @pytest.mark.parametrize("at", [0, 1, 2])
-def test_nesting_too_deep_for_an_id_is_told_by_its_line(
-    field: str, at: int, rollouts: Rollouts, run: Callable[..., Run]
-) -> None:
+def test_nesting_too_deep_for_an_id_is_told_by_its_line(field: str, at: int, rollouts: Rollouts, run: Compare) -> None:
     depth = 100_000
     rows: list[Row] = [dict(GOOD), dict(GOOD), dict(GOOD)]
     rows[at] = f'{{"task_id": "a", "reward": 1, "{field}": {"[" * depth}{"]" * depth}}}'
@@ -82,22 +77,20 @@ def test_nesting_too_deep_for_an_id_is_told_by_its_line(
     assert "nested too deeply" in done.err
 
 
-def test_an_empty_path_is_told(rollouts: Rollouts, run: Callable[..., Run]) -> None:
+def test_an_empty_path_is_told(rollouts: Rollouts, run: Compare) -> None:
     done = run("", rollouts.write("side.jsonl", [GOOD]))
     assert (done.status, done.err) == (1, "error: '': an empty path\n")
 
 
 @pytest.mark.parametrize("given", ["missing.jsonl", "missing/", "missing-*.jsonl", "[x].jsonl"])
-def test_a_path_that_names_nothing_is_told(given: str, rollouts: Rollouts, run: Callable[..., Run]) -> None:
+def test_a_path_that_names_nothing_is_told(given: str, rollouts: Rollouts, run: Compare) -> None:
     path = f"{rollouts.folder}/{given}"
     done = run(path, rollouts.write("side.jsonl", [GOOD]))
     what = "the pattern matches no rollouts file" if "*" in given or "[" in given else "no such file or directory"
     assert (done.status, done.err) == (1, f"error: {path}: {what}\n")
 
 
-def test_the_rows_of_a_file_with_a_byte_order_mark_are_read_again_without_it(
-    rollouts: Rollouts, run: Callable[..., Run]
-) -> None:
+def test_the_rows_of_a_file_with_a_byte_order_mark_are_read_again_without_it(rollouts: Rollouts, run: Compare) -> None:
     loser: Any = {"task_id": "a", "reward": 0, "test_output": "assert 1 == 2"}
     for rows in ([loser], [loser, {**loser, "task_id": "b", "test_output": "assert 3 == 4"}]):
         old = rollouts.write("old.jsonl", [{"task_id": row["task_id"], "reward": 1} for row in rows])
@@ -114,7 +107,7 @@ def test_the_error_of_the_library_has_the_same_words(named: Any, ending: str, ro
     assert str(caught.value) == f"{path}:2: reward is a string, not a number{ending}"
 
 
-def test_packed_input_that_ends_early_or_is_broken_is_told(rollouts: Rollouts, run: Callable[..., Run]) -> None:
+def test_packed_input_that_ends_early_or_is_broken_is_told(rollouts: Rollouts, run: Compare) -> None:
     packed = gzip.compress(json.dumps(GOOD).encode() + b"\n")
     path = rollouts.folder / "side.jsonl.gz"
     path.write_bytes(packed[:-9])
@@ -124,7 +117,7 @@ def test_packed_input_that_ends_early_or_is_broken_is_told(rollouts: Rollouts, r
     assert "broken gzip data" in run(path, path).err
 
 
-def test_sides_without_a_task_in_common_name_tasks_of_both(rollouts: Rollouts, run: Callable[..., Run]) -> None:
+def test_sides_without_a_task_in_common_name_tasks_of_both(rollouts: Rollouts, run: Compare) -> None:
     old, new = (
         rollouts.write(f"{name}.jsonl", [{"task_id": f"{name}{n}", "reward": 1} for n in range(4)]) for name in "xy"
     )

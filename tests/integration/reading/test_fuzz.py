@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts, Run
 
-Compare = Callable[..., Run]
 Edit = Callable[[bytes], bytes]
 
 FILES = ["old.jsonl", "new.jsonl", "new_failures.jsonl", "new_materialized_inputs.jsonl"]

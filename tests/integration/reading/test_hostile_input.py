@@ -6,25 +6,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts, Summary
+from tests.integration.reading.files import one_error
+from tests.rows import asking
 
-Compare = Callable[..., Run]
-Summary = Callable[..., dict[str, Any]]
 GOOD = {"task_id": "a", "reward": 1}
-
-
-def one_error(done: Run) -> str:
-    assert done.status == 1
-    assert done.out == ""
-    assert done.err.startswith("error: ")
-    assert done.err.count("\n") == 1
-    return done.err
 
 
 @pytest.mark.parametrize("depth", range(900, 1000, 7))
@@ -92,8 +83,7 @@ def test_a_record_that_its_index_places_does_not_choose_the_key(rollouts: Rollou
 
 def test_materialized_inputs_place_a_record_by_its_prompt(rollouts: Rollouts, summary: Summary) -> None:
     def asked(number: int, side: str) -> dict[str, Any]:
-        prompt = {"responses_create_params": {"input": f"p{number}"}}
-        return {"uuid": f"{side}{number}", "_ng_task_index": number, "_ng_rollout_index": 0} | prompt
+        return {"uuid": f"{side}{number}", "_ng_task_index": number, "_ng_rollout_index": 0} | asking(f"p{number}")
 
     old = rollouts.write("old.jsonl", [asked(n, "o") | {"reward": 1} for n in (0, 1, 9)])
     new = rollouts.write(
@@ -122,7 +112,7 @@ def test_rows_of_one_index_that_name_other_tasks_contradict_it(rollouts: Rollout
         named = [{"_ng_task_index": 0, "verifier_metadata": {"id": task}, "reward": 1} for task in ids]
         return [*named, {"_ng_task_index": 1, "reward": 1}]
 
-    prompts = {"responses_create_params": {"input": "same for all"}}
+    prompts = asking("same for all")
     old = rollouts.write("old.jsonl", [row | prompts for row in rows("p", "q")])
     result = summary(old, rollouts.write("new.jsonl", [row | prompts for row in rows("p", "z")]))
     assert result["join"]["old_key"] == "prompt"

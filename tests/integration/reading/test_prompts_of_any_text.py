@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts
-
-Summary = Callable[..., dict[str, Any]]
+from tests.conftest import Rollouts, Summary
 
 
 def asked(text: bytes, reward: int = 1, more: bytes = b"") -> bytes:

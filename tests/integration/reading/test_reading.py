@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 
 from rollout_compare import CompareInputError, compare, load_side
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts, Summary
+from tests.integration.reading.files import line, one_error, put
+from tests.summaries import labels
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
-Compare = Callable[..., Run]
-Summary = Callable[..., dict[str, Any]]
 
 BOM = b"\xef\xbb\xbf"
 SIDECAR_LIKE = [
@@ -34,35 +34,13 @@ SIDECAR_LIKE = [
 ]
 
 
-def line(task: str, reward: float = 1.0, **more: object) -> bytes:
-    return json.dumps({"task_id": task, "reward": reward, **more}).encode() + b"\n"
-
-
 def lines(*tasks: str) -> bytes:
     return b"".join(line(task) for task in tasks)
-
-
-def put(path: Path, content: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return path
-
-
-def labels(summary: dict[str, Any]) -> list[str]:
-    return [entry["task"] for entry in summary["tasks"]]
 
 
 def category(summary: dict[str, Any], name: str) -> str:
     [found] = [str(entry["category"]) for entry in summary["tasks"] if entry["task"] == name]
     return found
-
-
-def one_error(done: Run) -> str:
-    assert (done.status, done.out) == (1, "")
-    assert done.err.startswith("error: ")
-    assert done.err.count("\n") == 1
-    assert len(done.err.encode()) <= 500
-    return done.err
 
 
 def zstd_frame(content: bytes) -> bytes:

@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts, Summary
 
-Compare = Callable[..., Run]
-Summary = Callable[..., dict[str, Any]]
 Side = Callable[..., dict[str, Any]]
 
 TRUTHY = ["true", "1", "-1", "0.5", '"false"', '"0"', '" "', "[0]", "[null]", '{"a": null}', "NaN", "1e999"]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts, Summary
 
-Compare = Callable[..., Run]
-Summary = Callable[..., dict[str, Any]]
 Record = dict[str, Any]
 
 

@@ -8,14 +8,10 @@ from typing import Any
 import pytest
 
 from rollout_compare import compare, load_side
-from tests.conftest import Rollouts
+from tests.conftest import Json, Rollouts
+from tests.rows import asking, member
 
-Json = dict[str, Any]
 Classes = list[tuple[str, str]]
-
-
-def member(taskset: str | None, task: str, reward: float = 1.0) -> Json:
-    return {"_ng_task_id": {"taskset": taskset, "task_id": task}, "reward": reward}
 
 
 @pytest.fixture
@@ -82,7 +78,7 @@ def test_agents_of_sides_loaded_apart_keep_their_names(rollouts: Rollouts) -> No
 
 def test_prompts_of_sides_loaded_apart_meet(classes: Callable[..., Classes]) -> None:
     def asked(text: str, reward: float = 1) -> Json:
-        return {"responses_create_params": {"input": text}, "reward": reward}
+        return asking(text) | {"reward": reward}
 
     found = classes([asked("Add."), asked("Divide.")], [asked("Divide."), asked("Add.", 0)])
     assert sorted(category for _, category in found) == ["flipped", "identical"]

@@ -14,9 +14,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.conftest import Rollouts, Run
-
-Compare = Callable[..., Run]
+from tests.conftest import Compare, Rollouts
+from tests.integration.reading.files import line, one_error, put
 
 NOBODY = 65534
 LFS_POINTER = (
@@ -45,25 +44,6 @@ CUT_SHORT = [
     b'{"task_id": "b", "skipped": nul',
     b'{"task_id": "b", "skipped": "a log',
 ]
-
-
-def line(task: str, reward: object = 1.0, **more: object) -> bytes:
-    return json.dumps({"task_id": task, "reward": reward, **more}).encode() + b"\n"
-
-
-def put(path: Path, content: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return path
-
-
-def one_error(done: Run) -> str:
-    assert (done.status, done.out) == (1, "")
-    assert done.err.startswith("error: ")
-    assert done.err.endswith("\n")
-    assert len(done.err.splitlines()) == 1
-    assert len(done.err.encode()) <= 500
-    return done.err
 
 
 @pytest.fixture

@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts
+from tests.conftest import Json, Rollouts, Summary
 
-Summary = Callable[..., dict[str, Any]]
-Json = dict[str, Any]
 Write = Callable[[Json], str]
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts
 
 CODE = "launch-code-314159265358979323846264"
 PATTERN = r"launch-code-\d{24}"
@@ -26,7 +24,7 @@ def fragments(told: str) -> list[str]:
     return [piece for piece in pieces if piece in told]
 
 
-def test_the_start_of_a_secret_behind_a_long_one_is_not_told(rollouts: Rollouts, run: Callable[..., Run]) -> None:
+def test_the_start_of_a_secret_behind_a_long_one_is_not_told(rollouts: Rollouts, run: Compare) -> None:
     # What is looked at of the error ends after 20 characters of the code.
     error = f"{token(ERROR_LIMIT + MARGIN - 21)} {CODE} {'x' * 50_000}"
     old = rollouts.write("old.jsonl", [{"task_id": "a", "reward": 1}])
@@ -38,7 +36,7 @@ def test_the_start_of_a_secret_behind_a_long_one_is_not_told(rollouts: Rollouts,
         assert "error" in done.out
 
 
-def test_the_end_of_a_secret_before_a_long_one_is_not_told(rollouts: Rollouts, run: Callable[..., Run]) -> None:
+def test_the_end_of_a_secret_before_a_long_one_is_not_told(rollouts: Rollouts, run: Compare) -> None:
     # A line of more than a mebibyte: what is looked at of its end begins with the last 15 characters of the code.
     line = f"{'x' * 1_100_000} {CODE} {token(LINE_LIMIT - 1 + MARGIN - 16)}"
     (rollouts.folder / "run.log").write_text(line)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run
+from tests.conftest import Compare
 from tools.golden import FORMS, GOLDEN, arguments, cases, golden_file, kept, prepare
 
 CASES = cases()
@@ -17,7 +16,7 @@ LARGEST = 40_000
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("case", CASES)
 def test_a_report_is_the_one_that_is_kept(
-    case: str, form: str, tmp_path: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    case: str, form: str, tmp_path: Path, run: Compare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place, inputs = prepare(case, tmp_path)
     monkeypatch.chdir(place)

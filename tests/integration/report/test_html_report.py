@@ -23,10 +23,9 @@ from rollout_compare.core.logs.verifier_output import LogSearch, VerifierOutputs
 from rollout_compare.report import html
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.untrusted import Redactor
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Json, Rollouts, Summary
 from tests.places import ROOT
 
-Json = dict[str, Any]
 EXAMPLE = [ROOT / "examples" / "legacy-vs-harbor" / f"{side}.jsonl" for side in ("old", "new")]
 
 
@@ -86,7 +85,7 @@ Report = Callable[..., Page]
 
 
 @pytest.fixture
-def report(run: Callable[..., Run]) -> Report:
+def report(run: Compare) -> Report:
     """The HTML report of a comparison that must succeed."""
 
     def call(*argv: object) -> Page:
@@ -145,7 +144,7 @@ def test_the_same_inputs_give_the_same_file_whatever_the_surroundings(tmp_path: 
     assert files[0] == files[1]
 
 
-def test_the_fixed_part_holds_verdict_tables_and_inputs(report: Report, summary: Callable[..., Json]) -> None:
+def test_the_fixed_part_holds_verdict_tables_and_inputs(report: Report, summary: Summary) -> None:
     page, told = report(*EXAMPLE), summary(*EXAMPLE)
     (body,) = page.all("main")
     assert told["verdict"]["sentence"] in body.text
@@ -162,7 +161,7 @@ def test_the_fixed_part_holds_verdict_tables_and_inputs(report: Report, summary:
         assert told["sides"][side]["paths"][0] in footer.text
 
 
-def test_the_list_holds_every_task_of_the_summary(report: Report, summary: Callable[..., Json]) -> None:
+def test_the_list_holds_every_task_of_the_summary(report: Report, summary: Summary) -> None:
     rows, told = report(*EXAMPLE).data("data")["rows"], summary(*EXAMPLE)
     assert [row[0] for row in rows] == [task["task"] for task in told["tasks"]]
 

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import NoReturn
 
 import jsonschema
 import pytest
@@ -21,13 +21,8 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-if TYPE_CHECKING:
-    from tests.conftest import Rollouts, Run
-
-Json = dict[str, Any]
-Runner = Callable[..., "Run"]
-Summary = Callable[..., Json]
-Sides = tuple[Path, Path]
+from tests.conftest import Compare, Json, Rollouts, Sides, Summary
+from tests.rows import asking
 
 CATEGORIES = {"identical", "flipped", "flipped_agent_error", "masked", "missing"}
 
@@ -227,7 +222,7 @@ def _refuse(constant: str) -> NoReturn:
     ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "1" + "0" * 400],
     ids=["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "401 digits"],
 )
-def test_no_number_is_infinite_or_none(rollouts: Rollouts, run: Runner, reward: str) -> None:
+def test_no_number_is_infinite_or_none(rollouts: Rollouts, run: Compare, reward: str) -> None:
     row = f'{{"task_id": "t", "reward": {reward}, "failure_kind": NaN}}'
     masked = '{"task_id": "m", "reward": 1.0, "mask_sample": Infinity}'
     old = rollouts.write("old.jsonl", [row, row, masked])
@@ -239,7 +234,7 @@ def test_no_number_is_infinite_or_none(rollouts: Rollouts, run: Runner, reward: 
 
 
 @pytest.mark.parametrize("reward", [1.5e308, -1.5e308, 1.7976931348623157e308, 5e-324])
-def test_the_mean_of_rewards_at_the_limits_of_floats_is_exact(rollouts: Rollouts, run: Runner, reward: float) -> None:
+def test_the_mean_of_rewards_at_the_limits_of_floats_is_exact(rollouts: Rollouts, run: Compare, reward: float) -> None:
     path = rollouts.write("side.jsonl", [{"task_id": "t", "reward": reward}] * 2)
     found = json.loads(run(path, path, "--json", "-").out, parse_constant=_refuse)
     assert found["counts"]["identical"] == 1
@@ -283,7 +278,7 @@ def test_tasks_come_in_the_order_of_code_points(rollouts: Rollouts, summary: Sum
 @pytest.mark.parametrize(
     "text", ["\u65e5\u672c", "\U0001f600", "x\ud800y", "\udc00", "\x00\x1b\x7f\x85\u2028", '"\\/'], ids=ascii
 )
-def test_text_is_written_in_ascii_and_survives(rollouts: Rollouts, run: Runner, text: str) -> None:
+def test_text_is_written_in_ascii_and_survives(rollouts: Rollouts, run: Compare, text: str) -> None:
     rows = [{"task_id": text, "reward": 1.0, "error": text, "failure_kind": text}]
     old = rollouts.write("old.jsonl", rows)
     new = rollouts.write("new.jsonl", [{**rows[0], "reward": 0.0, "test_output": text}])
@@ -295,7 +290,7 @@ def test_text_is_written_in_ascii_and_survives(rollouts: Rollouts, run: Runner, 
     assert (task["new"]["failure_kind"], task["old"]["failure_kind"]) == (text, text)
 
 
-def test_the_summary_is_one_document_with_a_line_end(run: Runner, sides: Sides) -> None:
+def test_the_summary_is_one_document_with_a_line_end(run: Compare, sides: Sides) -> None:
     out = run(*sides, "--json", "-").out
     assert out.startswith("{")
     assert out.endswith("}\n")
@@ -414,7 +409,7 @@ def _odd_rewards(rollouts: Rollouts, _: Sides) -> list[object]:
 
 
 def _prompt_join(rollouts: Rollouts, _: Sides) -> list[object]:
-    rows = [{"responses_create_params": {"input": f"question {n}"}, "reward": n} for n in range(3)]
+    rows = [asking(f"question {n}") | {"reward": n} for n in range(3)]
     return [rollouts.write("h.jsonl", rows), rollouts.write("i.jsonl", rows)]
 
 

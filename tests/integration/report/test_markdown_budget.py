@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +20,8 @@ from rollout_compare.report.budget import Limit
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.markdown import COMMENT, JOB_SUMMARY, markdown_report
 from rollout_compare.report.untrusted import Redactor
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Json, Rollouts
 from tests.github import Element, rendered
-
-Compare = Callable[..., Run]
-Json = dict[str, Any]
 
 MARKER = "<!-- rollout-compare:default -->"
 LIMITS = (COMMENT, JOB_SUMMARY)

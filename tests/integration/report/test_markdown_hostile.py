@@ -12,10 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts
 from tests.github import rendered
-
-Compare = Callable[..., Run]
 
 MARKER = "<!-- rollout-compare:default -->"
 SHA = "da39a3ee5e6b4b0d3255bfef95601890afd80709"

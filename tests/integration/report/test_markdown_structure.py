@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,12 +14,9 @@ from rollout_compare.core.logs.verifier_output import LogSearch, VerifierOutputs
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.markdown import Link, ReportContext, markdown_report
 from rollout_compare.report.untrusted import Redactor
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Json, Rollouts, Summary
 from tests.github import Element, rendered, table_rows
 from tools.golden import cases, prepare
-
-Compare = Callable[..., Run]
-Json = dict[str, Any]
 
 MARKER = "<!-- rollout-compare:default -->"
 ALERTS = ("[!NOTE]", "[!WARNING]", "[!TIP]", "[!CAUTION]")
@@ -210,7 +206,7 @@ def test_masked_tasks_are_grouped_by_reason_and_long_lists_collapse(markdown: Ca
 
 
 def test_the_table_of_classes_has_the_counts_of_the_summary(
-    markdown: Callable[..., str], summary: Callable[..., Json], rollouts: Rollouts
+    markdown: Callable[..., str], summary: Summary, rollouts: Rollouts
 ) -> None:
     old = [{"task_id": f"t{number:02d}", "reward": 1} for number in range(10)]
     new = [row | {"reward": reward} for row, reward in zip(old, (1, 1, 1, 0, 0, 0.5, None, 0), strict=False)]

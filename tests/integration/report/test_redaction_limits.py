@@ -6,12 +6,11 @@ import json
 import random
 import re
 import string
-from collections.abc import Callable
 
 import pytest
 
 from rollout_compare.report.untrusted import REDACTED, Redactor
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Rollouts
 
 BASE64 = string.ascii_letters + string.digits + "+/"
 FRAGMENT = 10
@@ -257,7 +256,7 @@ def test_an_authorization_is_redacted_inside_json(header: str) -> None:
         "hunter2sesame(?<=a+)",
     ],
 )
-def test_a_pattern_that_is_none_is_not_told(pattern: str, rollouts: Rollouts, run: Callable[..., Run]) -> None:
+def test_a_pattern_that_is_none_is_not_told(pattern: str, rollouts: Rollouts, run: Compare) -> None:
     with pytest.raises(re.error):
         re.compile(pattern)
     good = rollouts.write("good.jsonl", [{"task_id": "t", "reward": 1}])

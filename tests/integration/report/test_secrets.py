@@ -14,10 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
-
-Compare = Callable[..., Run]
-Json = dict[str, Any]
+from tests.conftest import Compare, Json, Rollouts
 
 FRAGMENT = 8
 """So many characters of a secret in a row are a fragment of it."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import Rollouts, Run
+from tests.conftest import Compare, Json, Rollouts, Run
 from tests.github import rendered
-
-Compare = Callable[..., Run]
-Json = dict[str, Any]
 
 MARKER = "<!-- rollout-compare:default -->"
 BLOCKS = (
