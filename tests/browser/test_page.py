@@ -134,7 +134,7 @@ def rows_of(page: Page, table: str) -> list[list[str]]:
 
 def test_without_javascript_the_verdict_the_tables_and_the_flips_are_there(file: Path, opened: Open) -> None:
     page = opened(file, java_script_enabled=False)
-    expect(page.locator(".verdict")).to_contain_text("Too little to conclude: 3 of 5 tasks were scored on both sides.")
+    expect(page.locator(".verdict")).to_contain_text("Too little to conclude: 3 paired tasks; 10 are needed.")
     assert rows_of(page, "Tasks by class") == [
         ["identical", "1"],
         ["flipped", "2"],

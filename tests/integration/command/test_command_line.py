@@ -541,7 +541,7 @@ def test_control_characters_in_an_error_line_are_escaped(rollouts: Rollouts, run
     ],
 )
 def test_a_value_that_is_not_allowed_is_told_with_what_it_must_be(
-    run: Runner, sides: Sides, option: tuple[str, str], message: str
+    run: Compare, sides: Sides, option: tuple[str, str], message: str
 ) -> None:
     found = run(*sides, "=".join(option))
     assert found.status == 2
