@@ -160,7 +160,8 @@ def _untested(assessment: Assessment) -> list[Marked]:
 
 
 def _notes(joined: Joined, tasks: Tasks) -> list[Marked]:
-    notes = [*joined.match.notes, *joined.notes]
+    unplaced = [note for name, side in joined.sides.named() for note in side.unplaced_notes(name)]
+    notes = [*joined.match.notes, *joined.notes, *unplaced]
     labels = joined.match.labels
     several = [labels[position] for position in joined.match.with_several_rows()]
     if several:

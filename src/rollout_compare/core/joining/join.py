@@ -101,10 +101,8 @@ def join(sides: Both[Side]) -> Joined:
     if keys.old is not None and keys.new is not None:
         joined = _joined(sides, Both(keys.old, keys.new))
     else:
-        joined = _by_fallback(sides)
-    unplaced = [note for name, side in joined.sides.named() for note in side.unplaced_notes(name)]
-    joined = replace(joined, sides=joined.sides.map(Keyed.without_unplaced_zeros), notes=(*joined.notes, *unplaced))
-    return _by_attempt(joined)
+        joined = _by_fallback(sides, sides.old if own.old is None else sides.new)
+    return _by_attempt(replace(joined, sides=joined.sides.map(Keyed.without_unplaced_zeros)))
 
 
 def _by_attempt(joined: Joined) -> Joined:
@@ -135,8 +133,11 @@ def _joined(sides: Both[Side], keys: Both[str]) -> Joined:
     return Joined(under_keys, match(under_keys))
 
 
-def _by_fallback(sides: Both[Side]) -> Joined:
-    """The first fallback rung that the rows of both sides carry and that joins a task; else the first they carry."""
+def _by_fallback(sides: Both[Side], lacking: Side) -> Joined:
+    """The first fallback rung that the rows of both sides carry and that joins a task; else the first they carry.
+
+    Raises CompareInputError when there is none; it tells of `lacking`, a side without a key.
+    """
     warnings: list[CheckWarning] = []
     first: Joined | None = None
     for rung in FALLBACK_KEYS:
@@ -152,7 +153,6 @@ def _by_fallback(sides: Both[Side]) -> Joined:
             return _noted(tried, warnings)
         first = first or tried
     if first is None:
-        lacking = sides.old if _own_key(sides.old) is None else sides.new
         why = [why_no_key(sides, lacking), *(warning.sentence.marked for warning in warnings[:1])]
         raise CompareInputError(lacking.paths[0], str(Sentence(listed("; ", why))))
     return _noted(first, warnings)

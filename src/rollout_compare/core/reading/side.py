@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from rollout_compare.core.reading.choice import Choice
 from rollout_compare.core.reading.ids import ABSENT, IdColumn, Names, id_of
 from rollout_compare.core.reading.inputs import ShardFiles
-from rollout_compare.core.reading.lines import InputFile
+from rollout_compare.core.reading.lines import InputFile, line_number
 from rollout_compare.core.reading.provenance import NameColumn, Provenance
 from rollout_compare.core.reading.rollout_id import rollout_ids_of
 from rollout_compare.core.reading.row_reader import RowBlock
@@ -27,6 +27,19 @@ NO_INDEX = -1
 _LARGEST_INDEX = 1 << 62
 KeyCode = tuple[int, int]
 """(taskset, id) as codes of the side's names; a taskset of 0 is none."""
+
+
+class Gap(NamedTuple):
+    """A field that most rows carry, and the first row that does not."""
+
+    field: str
+    rows: int
+    lacking: int
+    path: str
+    row: int
+    """Its number in the rollouts file at that path, from 0 on."""
+    line: int | None
+    """The number of its line; None when that can no longer be counted."""
 
 
 @dataclass(slots=True)
@@ -289,6 +302,19 @@ class Side:
     def shard_of(self, row: int) -> Shard:
         """The shard a row came from."""
         return self.shards[self.shard_number(row)]
+
+    def gaps(self, names: Sequence[str]) -> list[Gap]:
+        """The id fields, of these, that most rows of the rollouts files carry, but not all."""
+        rows, gaps = sum(map(len, self.main_ranges())), []
+        for name in names:
+            ids = self.columns[name].ids if name in self.columns else array("I", bytes(4 * len(self)))
+            lacking = [row for own in self.main_ranges() for row in own if ids[row] == ABSENT]
+            if lacking and 2 * len(lacking) < rows:
+                shard = self.shard_of(lacking[0])
+                line = line_number(shard.file, self.offsets[lacking[0]])
+                path = shard.files.rollouts
+                gaps.append(Gap(name, rows, len(lacking), path, lacking[0] - shard.start, line))
+        return gaps
 
     def key_column(self, key: str) -> IdColumn:
         """The codes of a key over all rows; a fresh, absent column when no row carries it."""
