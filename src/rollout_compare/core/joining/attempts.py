@@ -24,13 +24,16 @@ class Repeated:
     """The labels of their tasks, in order."""
 
 
-def newest_attempts(sides: Both[Side], match: Match) -> Match:
-    """The match without rows of attempts that a newer attempt at the same rollout replaced (`_ng_attempt_index`)."""
+def newest_attempts(sides: Both[Side], match: Match) -> tuple[Match, Both[int]]:
+    """The match without rows of attempts that a newer attempt at the same rollout replaced (`_ng_attempt_index`).
+
+    And how many rows of the sides these are.
+    """
     dropped = Both(
         set(_replaced(sides.old, match, "old")),
         set(_replaced(sides.new, match, "new")),
     )
-    return match.without(dropped) if any(dropped) else match
+    return match.without(dropped) if any(dropped) else match, dropped.map(len)
 
 
 def _replaced(side: Side, match: Match, name: SideName) -> Iterator[int]:

@@ -36,6 +36,8 @@ class Joined:
     warnings: tuple[CheckWarning, ...] = ()
     mixed: Mixed | None = None
     """Tasks that several agents or models attempted on a side, when the sides share none of these."""
+    replaced: Both[int] = Both(0, 0)  # noqa: RUF009 - numbers
+    """How many rows are of attempts that a newer one replaced."""
     repeated: Both[Repeated] = Both(Repeated(), Repeated())  # noqa: RUF009 - both are frozen
     """Rows that were written twice, and are left out."""
 
@@ -109,8 +111,9 @@ def _by_attempt(joined: Joined) -> Joined:
     """The same with one row for each attempt, by agent or model where a task has rows of several."""
     sides = joined.sides.map(lambda side: side.side)
     match, mixed = by_maker(sides, joined.match)
-    match, repeated = written_once(sides, joined.match, newest_attempts(sides, match))
-    return replace(joined, match=match, mixed=mixed, repeated=repeated)
+    match, replaced = newest_attempts(sides, match)
+    match, repeated = written_once(sides, joined.match, match)
+    return replace(joined, match=match, mixed=mixed, replaced=replaced, repeated=repeated)
 
 
 def _own_key(side: Side) -> str | None:

@@ -80,7 +80,7 @@ def _empty_side(joined: Joined) -> Iterator[CheckWarning]:
             files = listed(", ", (quoted(os.path.basename(path)) for path in side.side.paths[:_EXAMPLES]))
             is_empty = not any(shard.file.size for shard in side.side.shards)
             held = told("is empty") if is_empty else told("holds no rows")
-            sentence = told("the {} side has no rows: {} {}", name, files, held)
+            sentence = told("the {} side has no rows: {} {}; see the run that wrote it", name, files, held)
             yield CheckWarning("empty_side", Sentence(sentence), joined.match.joined or len(joined.match.labels))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 
 from rollout_compare.core.errors import CompareInputError
@@ -11,12 +12,23 @@ from rollout_compare.core.reading.digest import digest_of
 from rollout_compare.core.reading.lines import InputChangedError, read_rows
 from rollout_compare.core.reading.side import Side
 from rollout_compare.core.schema import NAMED_TASKS, SideName
-from rollout_compare.core.sentences import CheckWarning, Sentence, counted, named, told
+from rollout_compare.core.sentences import (
+    CheckWarning,
+    Marked,
+    Sentence,
+    counted,
+    field_name,
+    listed,
+    named,
+    quoted,
+    told,
+)
 from rollout_compare.statistics import sign_test
 
 _FEWEST_RERUN = 8
 _RERUN_SHARE = 0.8
 _RERUN_P = 0.01
+_NAMED_FILES = 3
 
 
 def same_rows(joined: Joined) -> Iterator[CheckWarning]:
@@ -44,18 +56,34 @@ def rollouts_lost(joined: Joined, side: Side, name: SideName) -> Iterator[CheckW
     """A side has fewer attempts than were planned."""
     planned, lost = lost_of(joined, side, name)
     if lost:
-        sentence = told("{}: {:,} of {} left no row", name, lost, counted(planned, "planned rollout"))
+        files = {shard.files.coverage or shard.files.materialized or "" for shard in side.shards}
+        sentence = told(
+            "{}: {:,} of {} left no row (planned in {}); {}",
+            name,
+            lost,
+            counted(planned, "planned rollout"),
+            listed(", ", (quoted(os.path.basename(file)) for file in sorted(files)[:_NAMED_FILES])),
+            _what_to_do(side),
+        )
         yield CheckWarning("rollouts_lost", Sentence(sentence), lost)
+
+
+def _what_to_do(side: Side) -> Marked:
+    if any(shard.files.materialized is not None for shard in side.shards):
+        return told("{} counts them as 0", field_name("--count-as-zero missing"))
+    return told("see what became of them in the log of the run")
 
 
 def lost_of(joined: Joined, side: Side, name: SideName) -> tuple[int, int]:
     """How many attempts of a side were planned, as far as that is known, and how many of these left nothing."""
-    planned = told = 0
+    planned = seen = 0
     for shard in side.shards:
         if shard.planned is not None:
             planned += shard.planned
-            told += shard.stop - shard.start + sum(tally.set_aside for tally in (shard.tally, shard.own_tally))
-    return planned, max(0, planned - told + joined.repeated.of(name).surplus) if planned else 0
+            seen += shard.stop - shard.start + sum(tally.set_aside for tally in (shard.tally, shard.own_tally))
+    return planned, max(
+        0, planned - seen + joined.repeated.of(name).surplus + joined.replaced.of(name)
+    ) if planned else 0
 
 
 def repeated_rows(joined: Joined, name: SideName) -> Iterator[CheckWarning]:
@@ -64,7 +92,7 @@ def repeated_rows(joined: Joined, name: SideName) -> Iterator[CheckWarning]:
     if repeated.surplus:
         sentence = told(
             "{rows} of the {side} side {tell} of a rollout that a later row tells of again (same id), and only the "
-            "last one counts: {tasks}",
+            "last one counts: {tasks}; see what writes them twice",
             rows=counted(repeated.surplus, "row"),
             side=name,
             tell=told("tells") if repeated.surplus == 1 else told("tell"),
@@ -76,6 +104,8 @@ def repeated_rows(joined: Joined, name: SideName) -> Iterator[CheckWarning]:
 def rerun_until_passed(joined: Joined, side: Side, name: SideName) -> Iterator[CheckWarning]:
     """Failed tasks of a side were run again until they passed, so that the last of their rows is the best."""
     tasks, at_the_end = [], 0
+    if joined.match.groups.of(name).all_single:
+        return
     numbers = {len(rows) for position in range(len(joined.match.labels)) if (rows := joined.match.rows(position, name))}
     if len(numbers) < 2:
         return
@@ -90,8 +120,8 @@ def rerun_until_passed(joined: Joined, side: Side, name: SideName) -> Iterator[C
         return
     if sign_test(at_the_end, number - at_the_end) < _RERUN_P:
         sentence = told(
-            "the {} side ran failed tasks again until they passed: of {} with several rows, {:,} end in their only "
-            "best one; give one row of each task, or the same number of all",
+            "the {} side ran failed tasks again until they passed: of {} whose rows differ, {:,} end in the only best "
+            "one; give one row of each task, or the same number of all",
             name,
             counted(number, "task"),
             at_the_end,

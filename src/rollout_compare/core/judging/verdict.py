@@ -72,7 +72,8 @@ def judge(
         return Verdict("not_comparable", (Sentence(why_not),))
     lost = _lost(joined, found)
     kind, said = lost if lost is not None else _judged(found, counts, joined.match.unshared, margin)
-    more = [*_also(warnings), *_prompts(joined, by_code), *_masks(found, counts), *_single_runs(assessment)]
+    also = [warning for warning in warnings if lost is None or warning.code != "rollouts_lost"]
+    more = [*_also(also), *_prompts(joined, by_code), *_masks(found, counts), *_single_runs(assessment)]
     more += _borderline(kind, found)
     same = [told("Both sides hold the same rows.")] if "same_rows" in by_code else []
     return Verdict(kind, tuple(map(Sentence, [*same, *said, *more])))
@@ -80,7 +81,7 @@ def judge(
 
 def _not_comparable(joined: Joined, warnings: dict[WarningCode, CheckWarning]) -> Marked | None:
     if "empty_side" in warnings:
-        return told("Not comparable: {}.", warnings["empty_side"].sentence.marked)
+        return told("Not comparable: {}.", warnings["empty_side"].sentence.first_clause)
     if "nothing_joined" in warnings:
         keys = joined.keys.map(field_name)
         return told("Not comparable as joined: no task of the old side ({}) is on the new side ({}).", *keys)
