@@ -12,6 +12,8 @@ from cmarkgfm.cmark import Options
 
 OPTIONS = Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_GITHUB_PRE_LANG | Options.CMARK_OPT_FOOTNOTES
 CODE = ("code", "pre")
+MARKER = "<!-- rollout-compare:default -->"
+"""The first line of every Markdown report, by which the Action finds its comment."""
 _VOID = ("br", "col", "hr", "img", "input")
 
 

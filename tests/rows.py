@@ -20,3 +20,12 @@ def member(taskset: Any, task: Any, reward: float = 1.0) -> Json:
 def asking(prompt: Any) -> Json:
     """The part of a row that holds its prompt."""
     return {"responses_create_params": {"input": prompt}}
+
+
+def holding(path: str, value: Any) -> Json:
+    """Objects in objects, with the value at this dotted path."""
+    *parents, last = path.split(".")
+    made: Json = {last: value}
+    for name in reversed(parents):
+        made = {name: made}
+    return made

@@ -12,6 +12,17 @@ import subprocess
 import sys
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+"""How it is started: without a window, and asking nothing of a network."""
 _PACKAGES = ("chromium", "fonts-dejavu-core")
 
 

@@ -12,21 +12,11 @@ import cmarkgfm
 from cmarkgfm.cmark import Options
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tools.browser import find_browser
+from tools.browser import ARGUMENTS, find_browser
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
 EXAMPLE = "examples/legacy-vs-harbor"
-ARGUMENTS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 _OPTIONS = Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_GITHUB_PRE_LANG | Options.CMARK_OPT_FOOTNOTES
 _ALERT = re.compile(r"<blockquote>\s*<p>\[!(NOTE|TIP|WARNING|CAUTION)\]\s*(.*?)</blockquote>", re.DOTALL)
 _FRAME = 16

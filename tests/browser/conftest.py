@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,18 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.conftest import Compare
+from tools.browser import ARGUMENTS, NAMES, find_browser
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-ARGUMENTS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 PATIENCE = 15_000
 """Milliseconds after which something that does not happen fails the test."""
 
@@ -34,7 +23,7 @@ Report = Callable[..., Path]
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """One browser for all tests."""
-    path = next((found for name in NAMES if (found := shutil.which(name)) is not None), None)
+    path = find_browser()
     if path is None:
         pytest.skip(f"no browser on PATH ({', '.join(NAMES)}): `make browser` says why")
     expect.set_options(timeout=PATIENCE)

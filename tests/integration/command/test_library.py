@@ -13,22 +13,7 @@ import pytest
 import rollout_compare
 from rollout_compare import CompareInputError, compare, load_side
 from tests.conftest import Rollouts, Sides, Summary
-
-COUNTS = (
-    "tasks",
-    "identical",
-    "flipped",
-    "flipped_old_win",
-    "flipped_new_win",
-    "flipped_agent_error",
-    "masked",
-    "masked_old",
-    "masked_new",
-    "missing",
-    "missing_old_only",
-    "missing_new_only",
-)
-JOIN = ("old_key", "new_key", "old_prefix_stripped", "new_prefix_stripped", "keyed_by_taskset")
+from tests.rules import COUNTS, JOIN
 
 
 def value(holder: Any, name: str) -> Any:

@@ -18,20 +18,22 @@ import jinja2.meta
 import pytest
 import yaml
 
+from rollout_compare.core import schema
 from rollout_compare.github.artifacts import archive
 from rollout_compare.github.baselines import runs
 from rollout_compare.github.settings import OUTPUTS, SettingError, Settings, input_names
 from rollout_compare.version import VERSION
+from tests import rules
 from tests.conftest import Compare
 from tests.github import Element, rendered
 from tests.places import BIN, ROOT, SCHEMA
+from tests.rules import SEMANTICS
 
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("benchmarks/*.md")])
 WORKFLOWS = sorted((ROOT / "examples" / "workflows").glob("*.yml"))
 REPORTS = (DOCS / "reports.md").read_text(encoding="utf-8")
 RECIPES = (DOCS / "recipes.md").read_text(encoding="utf-8")
-SEMANTICS = (DOCS / "semantics.md").read_text(encoding="utf-8")
 SUMMARY = SEMANTICS[SEMANTICS.index("## The JSON summary") : SEMANTICS.index("## Exit status")]
 SHAPE: dict[str, Any] = json.loads(SCHEMA.read_text(encoding="utf-8"))
 HEADINGS = ("h1", "h2", "h3", "h4")
@@ -281,6 +283,16 @@ def test_every_field_of_the_summary_is_told_under_its_name() -> None:
         *("StatisticsSummary", "TaskEntry", "TaskSideEntry", "VerdictSummary", "VerifierOutputEntry", "WarningEntry"),
     ):
         assert set(objects[name]["properties"]) <= told, name
+
+
+def test_every_field_that_names_a_task_is_told_at_its_rank() -> None:
+    assert rules.KEY_CANDIDATES == schema.TASK_KEY_CANDIDATES
+    assert rules.FALLBACK_RUNGS == schema.FALLBACK_KEYS
+
+
+def test_every_field_with_verifier_output_is_told_in_its_order() -> None:
+    assert rules.VERIFIER_FIELDS == schema.EMBEDDED_VERIFIER_FIELDS
+    assert rules.LATER_VERIFIER_FIELDS == schema.FALLBACK_VERIFIER_FIELDS
 
 
 def first_column(page: str, heading: str) -> list[str]:

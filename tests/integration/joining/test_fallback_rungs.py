@@ -8,21 +8,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import Compare, Json, Rollouts, Summary
-from tests.rows import asking
+from tests.rows import asking, holding
+from tests.rules import FALLBACK_RUNGS, PROMPT, TASK_INDEX
 from tests.summaries import codes, keys
-
-RUNGS = [
-    "instance_id",
-    "uuid",
-    "problem_id",
-    "question_id",
-    "uid",
-    "id",
-    "responses_create_params.metadata.instance_id",
-    "instance_config.instance_id",
-    "_ng_task_index",
-    "prompt",
-]
 
 
 def merged(one: Json, other: Json) -> Json:
@@ -34,12 +22,9 @@ def merged(one: Json, other: Json) -> Json:
 
 def carrying(rung: str, task: int) -> Json:
     """A row that names task number `task` by one rung only."""
-    value: Any = task if rung == "_ng_task_index" else f"t{task}"
-    if rung == "prompt":
+    if rung == PROMPT:
         return asking(f"Solve number {task}.") | {"reward": 1.0}
-    for part in reversed(rung.split(".")):
-        value = {part: value}
-    return {**value, "reward": 1.0}
+    return holding(rung, task if rung == TASK_INDEX else f"t{task}") | {"reward": 1.0}
 
 
 def prompted(prompt: Any, **fields: Any) -> Json:
@@ -50,7 +35,7 @@ def user(content: Any, **extra: Any) -> Json:
     return {"role": "user", "content": content, **extra}
 
 
-@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.parametrize("rung", FALLBACK_RUNGS)
 def test_each_rung_joins_by_itself_and_a_note_names_it(rung: str, rollouts: Rollouts, summary: Summary) -> None:
     old = rollouts.write("old.jsonl", [carrying(rung, 0), carrying(rung, 1)])
     new = rollouts.write("new.jsonl", [carrying(rung, 1) | {"reward": 0.0}, carrying(rung, 0)])
@@ -67,7 +52,7 @@ def test_a_join_by_a_candidate_makes_no_note(rollouts: Rollouts, summary: Summar
     assert result["notes"] == []
 
 
-@pytest.mark.parametrize(("first", "second"), list(pairwise(RUNGS[:9])))
+@pytest.mark.parametrize(("first", "second"), list(pairwise(FALLBACK_RUNGS[:-1])))
 def test_an_earlier_rung_that_joins_wins(first: str, second: str, rollouts: Rollouts, summary: Summary) -> None:
     # The earlier rung joins one task of two, the later one both.
     old = [merged(carrying(second, n), carrying(first, n)) for n in (0, 1)]

@@ -9,17 +9,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import Compare, Rollouts, Summary
+from tests.rules import KEY_CANDIDATES
 from tests.summaries import keys, labels
-
-CANDIDATES = [
-    "_ng_task_id",
-    "task_name",
-    "task_id",
-    "verifier_metadata.task_id",
-    "verifier_metadata.task_name",
-    "verifier_metadata.instance_id",
-    "verifier_metadata.id",
-]
 
 
 def row(reward: Any = 1.0, **fields: Any) -> dict[str, Any]:
@@ -38,7 +29,7 @@ def named(key: str, task: Any, reward: float | None = 1.0) -> dict[str, Any]:
     return row(reward, **{key: task})
 
 
-@pytest.mark.parametrize("key", CANDIDATES)
+@pytest.mark.parametrize("key", KEY_CANDIDATES)
 def test_each_candidate_names_the_tasks_by_itself(key: str, rollouts: Rollouts, summary: Summary) -> None:
     old = rollouts.write("old.jsonl", [named(key, "a"), named(key, "b")])
     new = rollouts.write("new.jsonl", [named(key, "b", 0.0), named(key, "a")])
@@ -47,7 +38,7 @@ def test_each_candidate_names_the_tasks_by_itself(key: str, rollouts: Rollouts, 
     assert [(t["task"], t["category"]) for t in result["tasks"]] == [("a", "identical"), ("b", "flipped")]
 
 
-@pytest.mark.parametrize(("first", "second"), list(pairwise(CANDIDATES)))
+@pytest.mark.parametrize(("first", "second"), list(pairwise(KEY_CANDIDATES)))
 def test_an_earlier_candidate_wins_over_a_later_one(
     first: str, second: str, rollouts: Rollouts, summary: Summary
 ) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rollout_compare import compare, load_side
 from tests.conftest import Compare, Json, Rollouts, Summary
+from tests.rules import FALLBACK_ID_FIELDS, KEY_CANDIDATES, TASK_INDEX
 
 # Ids and tasksets whose labels can clash, ids of two types, and one that looks like an anonymous failure.
 TASKS = ["a", "b", "c", "a/b", "b/a", "quiz/b", 1, "1", "unknown#1"]
@@ -278,16 +279,8 @@ def test_the_field_that_names_the_task_does_not_matter(
 
 
 FIELDS = [
-    "_ng_task_id",
-    "task_name",
-    "task_id",
-    "verifier_metadata",
-    "uuid",
-    "id",
-    "instance_config",
-    "responses_create_params",
+    *dict.fromkeys(name.partition(".")[0] for name in (*KEY_CANDIDATES, *FALLBACK_ID_FIELDS, TASK_INDEX)),
     "response",
-    "_ng_task_index",
     "_ng_rollout_index",
     "_ng_run_id",
     "mask_sample",

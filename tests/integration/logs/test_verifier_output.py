@@ -19,6 +19,7 @@ else:
     from backports import zstd
 
 from tests.conftest import Compare, Json, Rollouts, Summary
+from tests.rules import LATER_VERIFIER_FIELDS, VERIFIER_FIELDS
 
 COMMAND = (sys.executable, "-c", "import sys; from rollout_compare.cli import main; sys.exit(main())")
 NOTHING = "unavailable: row has no verifier_logs_dir and no embedded verifier output"
@@ -49,20 +50,9 @@ def source_of(summary: Json, task: str = "t") -> str:
 
 # What wins
 
-EMBEDDED = (
-    "test_output",
-    "verifier_stdout",
-    "verifier_output",
-    "second_pass",
-    "harness_log",
-    "build_output",
-    "judge_output",
-    "judge_evaluations",
-    "details",
-    "validation_results",
-    "error",
-)
-EXTRA_FIELDS = ("--verifier-field", "second_pass", "--verifier-field", "harness_log")
+EXTRA = ("second_pass", "harness_log")
+EXTRA_FIELDS = tuple(word for name in EXTRA for word in ("--verifier-field", name))
+EMBEDDED = (*VERIFIER_FIELDS, *EXTRA, *LATER_VERIFIER_FIELDS, "error")
 
 
 @pytest.mark.parametrize("empty", ["", None])

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Compare, Rollouts, Run
+from tests.rules import FALLBACK_RUNGS, KEY_CANDIDATES
 
 Edit = Callable[[bytes], bytes]
 
@@ -84,8 +85,7 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 FIELDS = [
-    "_ng_task_id",
-    "_ng_task_index",
+    *dict.fromkeys(name.partition(".")[0] for name in (*KEY_CANDIDATES, *FALLBACK_RUNGS)),
     "_ng_rollout_index",
     "_ng_run_id",
     "_ng_failure_class",
@@ -93,15 +93,10 @@ FIELDS = [
     "_ng_omitted_rollout",
     "_ng_dispatch_drained",
     "_ng_unrouted_run_error",
-    "task_name",
-    "verifier_metadata",
     "mask_sample",
     "failure_kind",
     "error",
     "response",
-    "responses_create_params",
-    "instance_config",
-    "prompt",
     "test_output",
     "verifier_logs_dir",
     "details",

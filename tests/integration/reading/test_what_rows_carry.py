@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import Json, Rollouts, Summary
+from tests.rows import holding
+from tests.rules import FALLBACK_ID_FIELDS, KEY_CANDIDATES
 
 Write = Callable[[Json], str]
 
@@ -96,23 +98,10 @@ def test_models_and_agents_are_counted_by_rows(written: Write, rollouts: Rollout
     assert (side["models"], side["agents"]) == ({"m-1": 2, "m-2": 1}, {"solver": 1, "judge": 2})
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "verifier_metadata.task_id",
-        "verifier_metadata.task_name",
-        "verifier_metadata.instance_id",
-        "verifier_metadata.id",
-        "instance_config.instance_id",
-        "responses_create_params.metadata.instance_id",
-    ],
-)
+@pytest.mark.parametrize("path", [name for name in (*KEY_CANDIDATES, *FALLBACK_ID_FIELDS) if "." in name])
 def test_an_id_within_an_object_joins(path: str, written: Write, rollouts: Rollouts, summary: Summary) -> None:
     def row(task: str, reward: float) -> str:
-        named: Any = task
-        for part in reversed(path.split(".")):
-            named = {part: named}
-        return written({**named, "reward": reward})
+        return written(holding(path, task) | {"reward": reward})
 
     old = rollouts.write("old.jsonl", [row("a", 1), row("b", 1)])
     new = rollouts.write("new.jsonl", [row("b", 1), row("a", 0)])

@@ -21,9 +21,8 @@ from rollout_compare.report.facts import Facts
 from rollout_compare.report.markdown import COMMENT, JOB_SUMMARY, markdown_report
 from rollout_compare.report.untrusted import Redactor
 from tests.conftest import Compare, Json, Rollouts
-from tests.github import Element, rendered
+from tests.github import MARKER, Element, rendered
 
-MARKER = "<!-- rollout-compare:default -->"
 LIMITS = (COMMENT, JOB_SUMMARY)
 ONE_LOG = "\n".join(f"line {number:02d} " + "of this log " * 6 for number in range(40))
 

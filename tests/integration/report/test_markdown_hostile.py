@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Compare, Rollouts
-from tests.github import rendered
+from tests.github import MARKER, rendered
 
-MARKER = "<!-- rollout-compare:default -->"
 SHA = "da39a3ee5e6b4b0d3255bfef95601890afd80709"
 PLACES = (
     "task",

@@ -15,10 +15,9 @@ from rollout_compare.report.facts import Facts
 from rollout_compare.report.markdown import Link, ReportContext, markdown_report
 from rollout_compare.report.untrusted import Redactor
 from tests.conftest import Compare, Json, Rollouts, Summary
-from tests.github import Element, rendered, table_rows
+from tests.github import MARKER, Element, rendered, table_rows
 from tools.golden import cases, prepare
 
-MARKER = "<!-- rollout-compare:default -->"
 ALERTS = ("[!NOTE]", "[!WARNING]", "[!TIP]", "[!CAUTION]")
 SECTIONS = ("Regressed", "Improved", "Flipped with an agent error")
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import Compare, Json, Rollouts, Run
-from tests.github import rendered
+from tests.github import MARKER, rendered
 
-MARKER = "<!-- rollout-compare:default -->"
 BLOCKS = (
     "title",
     "verdict",
