@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Compare, Rollouts, Row, Summary
+from tests.conftest import Compare, Json, Rollouts, Summary
 from tests.places import REAL_CASES
 from tests.rows import asking
 
 Rows = list[dict[str, Any]]
-Pair = tuple[Rows, Rows]
+Pair = tuple[Iterable[Json], Iterable[Json]]
 Judge = Callable[..., dict[str, str]]
 
 MINUS = "\N{MINUS SIGN}"
@@ -60,7 +60,7 @@ def prompted(named: bool, count: int, other: int) -> Pair:
 def judge(rollouts: Rollouts, summary: Summary) -> Judge:
     """The verdict on two sides' rows."""
 
-    def call(pair: tuple[Iterable[Row], Iterable[Row]], *argv: object) -> dict[str, str]:
+    def call(pair: Pair, *argv: object) -> dict[str, str]:
         # No line is on both sides: that would be told before everything else.
         paths = [
             rollouts.write(f"{name}.jsonl", [row | {"side": name} if isinstance(row, dict) else row for row in rows])
