@@ -30,7 +30,7 @@ demo: $(INSTALLED) ## Compare two pairs of example rollouts
 	    $(BIN)/rollout-compare "$$pair/old.jsonl" "$$pair/new.jsonl" || exit; \
 	done
 
-test: $(INSTALLED) browser ## Run the tests
+test: $(INSTALLED) browser ## Run the unit, integration and browser tests
 	@$(BIN)/python -m pytest --numprocesses auto $(ARGS)
 
 browser: $(INSTALLED) ## See that there is a Chromium, which some tests need
@@ -42,10 +42,11 @@ check: $(INSTALLED) ## Lint, formatting, types, import contracts, generated file
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python tools/summary_schema.py --check
-	@$(BIN)/python tools/lint_workflows.py
+	@$(BIN)/python -m tools.lint_workflows
 	@$(BIN)/python tools/action_files.py --check
 
-e2e: $(INSTALLED) ## Test the image, the Action in it and whole workflows (root on Debian: installs podman)
+e2e: $(INSTALLED) ## Test the image, the Action in it and whole workflows (needs npm, and root on Debian for podman)
+	@command -v npm >/dev/null || { echo "not run: the end-to-end tests need Node.js with npm" >&2; exit 1; }
 	@$(PIP) install --require-hashes -r requirements/e2e.txt
 	@tools/containers.sh set-up || { echo "not run: the containers for the end-to-end tests cannot be set up" >&2; exit 1; }
 	@$(BIN)/python -m pytest -m e2e tests/e2e tests/container $(ARGS)

@@ -1,12 +1,11 @@
 """Write tests/cases/github: what GitHub publishes of its API and its webhooks, cut to what the tests use.
 
-Needs npm, and graphql-core in the Python that runs it. The packages are pinned by version and digest.
+`python -m tools.github_descriptions` needs npm, and graphql-core. The packages are pinned by version and digest.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -30,6 +29,8 @@ from graphql import (
     print_ast,
 )
 from graphql.language import DocumentNode
+
+from tools.npm import NpmError, npm
 
 _FOLDER = Path(__file__).resolve().parent.parent / "tests" / "cases" / "github"
 
@@ -127,8 +128,10 @@ _WEBHOOKS = {
 
 def unpack(package: str, folder: Path) -> dict[str, str]:
     """The wanted files of an npm package, whose digest must be the pinned one."""
-    command = ["npm", "pack", "--silent", "--json", "--ignore-scripts", package]
-    [packed] = json.loads(subprocess.run(command, cwd=folder, check=True, capture_output=True).stdout)
+    try:
+        [packed] = json.loads(npm("pack", "--json", package, folder=folder))
+    except NpmError as fault:
+        raise SystemExit(str(fault)) from None
     if packed["integrity"] != _DIGESTS[package]:
         raise SystemExit(f"{package}: the digest is {packed['integrity']}, not {_DIGESTS[package]}")
     files = {}
