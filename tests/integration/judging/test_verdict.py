@@ -63,7 +63,7 @@ def judge(rollouts: Rollouts, summary: Summary) -> Judge:
     def call(pair: Pair, *argv: object) -> dict[str, str]:
         # No line is on both sides: that would be told before everything else.
         paths = [
-            rollouts.write(f"{name}.jsonl", [row | {"side": name} if isinstance(row, dict) else row for row in rows])
+            rollouts.write(f"{name}.jsonl", [row | {"side": name} for row in rows])
             for name, rows in zip(("old", "new"), pair, strict=True)
         ]
         verdict: dict[str, str] = summary(*paths, *argv)["verdict"]
