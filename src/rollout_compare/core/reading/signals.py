@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -132,7 +133,7 @@ def _signals_of(row: Row, redact: Redaction) -> Signals:
     masked = _mask_reason(row, redact)
     measured = None if masked is not None or not row.failure_kind else _label(row.failure_kind, redact)
     message = None if masked is None and measured is None else _reason(row, redact)
-    return Signals(masked, _agent_error(row, redact), measured, message, _agent_error_message(row, redact))
+    return Signals(masked, _agent_error(row, redact, _text), measured, message, _agent_error(row, redact, told))
 
 
 def _signals_of_failure(record: FailureRow, redact: Redaction) -> Signals:
@@ -143,7 +144,7 @@ def _signals_of_failure(record: FailureRow, redact: Redaction) -> Signals:
     if message is None and record.failure_message:
         message = _label(told(record.failure_message), redact)
     masked = _mask_sample(kind, redact)
-    return Signals(masked, _agent_error(record, redact), None, message, _agent_error_message(record, redact))
+    return Signals(masked, _agent_error(record, redact, _text), None, message, _agent_error(record, redact, told))
 
 
 def _reason(row: Row, redact: Redaction) -> str | None:
@@ -164,20 +165,14 @@ def _mask_sample(kind: Any, redact: Redaction) -> str:
     return f"mask_sample (failure_kind={_label(kind, redact)})" if kind else "mask_sample"
 
 
-def _agent_error(row: Row, redact: Redaction) -> str | None:
+def _agent_error(row: Row, redact: Redaction, text_of: Callable[[Any], str]) -> str | None:
     if row.error:
-        return "error: " + _last_line(_text(row.error), redact)
+        return "error: " + _last_line(text_of(row.error), redact)
     metadata = None if row.response is None else row.response.metadata
     for name, value in (metadata or {}).items():
         if name.endswith(_ERROR_TYPE) and value:
-            return _label(f"{name}={_text(value)}", redact)
+            return _label(f"{name}={text_of(value)}", redact)
     return None
-
-
-def _agent_error_message(row: Row, redact: Redaction) -> str | None:
-    if row.error and not isinstance(row.error, str):
-        return "error: " + _last_line(told(row.error), redact)
-    return _agent_error(row, redact)
 
 
 def _last_line(text: str, redact: Redaction) -> str:
