@@ -11,7 +11,7 @@ from dataclasses import replace
 from rollout_compare.core.compare import Comparison
 from rollout_compare.core.judging.classify import Tasks
 from rollout_compare.core.logs.ending import RowEnd
-from rollout_compare.core.logs.finder import Finder
+from rollout_compare.core.logs.finder import Finder, ResultsFolder
 from rollout_compare.core.logs.search import LogSearch, VerifierOutput, Wanted
 from rollout_compare.core.redaction import Redaction
 from rollout_compare.core.schema import FLIPS, Both, SideName
