@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rollout_compare import options
+from rollout_compare.core.causes.explanation import END_SEARCH, Explanation, explain
+from rollout_compare.core.causes.selection import Selection
 from rollout_compare.core.compare import Comparison, compare, describe
 from rollout_compare.core.judging.baseline import Baseline, NoBaseline
-from rollout_compare.core.logs.verifier_output import LONGEST_TAIL, LogSearch, VerifierOutputs
+from rollout_compare.core.logs.search import LogSearch
+from rollout_compare.core.logs.verifier_output import LONGEST_TAIL, VerifierOutputs
 from rollout_compare.core.reading.choice import Condition
 from rollout_compare.core.reading.ids import Names
 from rollout_compare.core.reading.inputs import find_shards
@@ -90,6 +93,7 @@ class Reports:
         self,
         comparison: Comparison,
         outputs: VerifierOutputs,
+        explanation: Explanation,
         redact: Redactor,
         request: Request,
         input_files: Sequence[str],
@@ -99,6 +103,7 @@ class Reports:
         self.input_files = input_files
         """Every file that was read: none of them may be written to."""
         self._outputs = outputs
+        self._explanation = explanation
         self._redact = redact
 
     @classmethod
@@ -144,14 +149,18 @@ class Reports:
             allow_absolute=request.allow_absolute_logs,
             redact=redact,
             bring=request.bring,
+            end=END_SEARCH,
         )
+        selection = Selection.from_tasks(comparison.tasks)
+        outputs = VerifierOutputs.from_comparison(comparison, search, selection.wanted(comparison.tasks))
+        explanation = explain(comparison, outputs, selection, redact)
         files = [path for side in (old, new) for shard in side.shards for path in shard.files.all()]
-        return cls(comparison, VerifierOutputs.from_comparison(comparison, search), redact, request, files)
+        return cls(comparison, outputs, explanation, redact, request, files)
 
     def facts(self) -> Facts:
         """What there is to tell, for one report."""
         redact = self._redact.branch()
-        return Facts(self.comparison, self._outputs.redacted_by(redact), redact)
+        return Facts(self.comparison, self._outputs.redacted_by(redact), redact, self._explanation)
 
     def json(self) -> Iterable[str]:
         """The JSON summary in pieces."""

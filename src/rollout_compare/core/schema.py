@@ -105,6 +105,10 @@ FALLBACK_VERIFIER_FIELDS = (
     "validation_results",
 )
 
+FAILURE_REASON = "failure_reason"
+REASON_FIELDS = (FAILURE_REASON, "error")
+"""Looked for last: what a row itself says of its failure."""
+
 REWARD_TOLERANCE = 1e-9
 """Rewards at most this far apart are the same reward (absolute, in reward units)."""
 
@@ -135,7 +139,11 @@ class TaskSide(msgspec.Struct, frozen=True, gc=False):
     rewards: tuple[float | None, ...]
     """One reward per row in reading order; None for a masked row."""
     failure_message: str | None
-    """First message that a failures sidecar gave for one of the rows."""
+    """First message that one of the rows, or a failures sidecar, gives for being masked or for a measured failure."""
+    agent_error_message: str | None
+    """The agent error as reports show it: that of an `error` which is an object by its message, or as JSON."""
+    components: dict[str, float] | None
+    """Means of the reward's components over the rows that count and have them; None without any."""
 
 
 @dataclass(frozen=True, slots=True)

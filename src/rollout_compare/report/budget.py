@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from rollout_compare.core.sentences import Sentence
-from rollout_compare.report.facts import Facts
+from rollout_compare.report.facts import Facts, Flip
 from rollout_compare.report.untrusted.markdown import fence
 
 
@@ -57,6 +57,8 @@ _CERTAIN = 0.9
 _FLIP_FRAME = 110
 _ROW_FRAME = 20
 """About what a flip takes besides what it says, as details and as a row."""
+_TEST_FRAME = 12
+"""About what a test or a component takes besides."""
 
 
 class Shown(NamedTuple):
@@ -163,7 +165,7 @@ class Budget:
             words = of(flip.task) + sum(of(signal.what) + of(signal.data) for signal in flip.signals)
             words += of(flip.old) + of(flip.new) + of(flip.evidence) + of(flip.repeats)
             sizes.rows.append(words + _ROW_FRAME)
-            sizes.details.append(words + _FLIP_FRAME)
+            sizes.details.append(words + _FLIP_FRAME + self._size_of_tests(flip))
         # More than a few logs are shown only if every flip is told at length.
         room -= int(_CERTAIN * sum(sizes.details))
         taken = [0] * len(LEVELS)
@@ -184,6 +186,18 @@ class Budget:
                 if taken[level] > room and alive:
                     alive.remove(level)
             sizes.logs.append(logs)
+
+    def _size_of_tests(self, flip: Flip) -> int:
+        """What the tests and the components of a flip take at length."""
+        of = self._limit.of
+        size = sum(of(each.name) + of(each.change) + _TEST_FRAME for each in flip.components)
+        if flip.tests is not None:
+            size += of(flip.tests.summary) + _TEST_FRAME
+            size += sum(
+                of(test.name) + of(test.message) + of(test.rates) + of(test.what) + _TEST_FRAME
+                for test in flip.tests.tests
+            )
+        return size
 
     def _totals(self, kept: int) -> list[int]:
         """The estimated size of each step; steps that would need logs that were not read are left out."""

@@ -13,19 +13,30 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from rollout_compare.core.causes.explanation import Explanation
+from rollout_compare.core.causes.signature import signature
 from rollout_compare.core.compare import Comparison
 from rollout_compare.core.judging.assessment import Group, Secondary
 from rollout_compare.core.judging.baseline import OneSided
-from rollout_compare.core.logs.verifier_output import VerifierOutput, VerifierOutputs
+from rollout_compare.core.judging.importance import FlipKind, flips_by_importance
+from rollout_compare.core.logs.search import VerifierOutput
+from rollout_compare.core.logs.verifier_output import VerifierOutputs
 from rollout_compare.core.reading.digest import digest_of
 from rollout_compare.core.reading.side import Side
 from rollout_compare.core.redaction import shortened
 from rollout_compare.core.schema import FLIPS, SideName, TaskSide
 from rollout_compare.core.sentences import Sentence, counted, p_text
+from rollout_compare.report.causes import (
+    CausesFact,
+    ComponentFact,
+    TestsFact,
+    causes_fact,
+    component_facts,
+    tests_fact,
+)
 from rollout_compare.report.untrusted import Redactor
 from rollout_compare.report.wording import (
     NAME_LIMIT,
-    change_of,
     evidence_text,
     mean_text,
     repeats_text,
@@ -119,6 +130,10 @@ class Flip:
     repeats: str
     signals: list[Signal]
     agent_error: bool
+    tests: TestsFact | None
+    """The tests that changed, where the rows have results."""
+    components: list[ComponentFact]
+    """The components of the reward that changed."""
 
     @property
     def loser(self) -> SideName:
@@ -169,8 +184,15 @@ class Input:
 class Facts:
     """Everything a report tells. `redact` is the report's own, so that it knows what it took out."""
 
-    def __init__(self, comparison: Comparison, outputs: VerifierOutputs, redact: Redactor) -> None:
+    def __init__(
+        self,
+        comparison: Comparison,
+        outputs: VerifierOutputs,
+        redact: Redactor,
+        explanation: Explanation | None = None,
+    ) -> None:
         self.comparison = comparison
+        self.explanation = explanation or Explanation()
         self.outputs = outputs
         self.redact = redact
         self.verdict = comparison.verdict
@@ -307,20 +329,13 @@ class Facts:
     @cached_property
     def sections(self) -> list[Section]:
         """The flips, the most important first."""
-        tasks = self.comparison.tasks
-        regressed: list[tuple[float, int]] = []
-        improved: list[tuple[float, int]] = []
-        for at in tasks.positions("flipped"):
-            task = tasks[at]
-            change = change_of(task)
-            (regressed if task.winner == "old" else improved).append((-abs(change), at))
-        erring = [(change_of(tasks[at]), at) for at in tasks.positions("flipped_agent_error")]
-        found = (
-            ("regressed", "Regressed", regressed),
-            ("improved", "Improved", improved),
-            ("agent_error", "Flipped with an agent error", erring),
+        titles: tuple[tuple[FlipKind, str], ...] = (
+            ("regressed", "Regressed"),
+            ("improved", "Improved"),
+            ("agent_error", "Flipped with an agent error"),
         )
-        return [Section(key, title, [at for _, at in sorted(flips)]) for key, title, flips in found if flips]
+        flips = flips_by_importance(self.comparison.tasks)
+        return [Section(kind, title, flips[kind]) for kind, title in titles if flips[kind]]
 
     def flip(self, at: int) -> Flip:
         """The flip that stands at this position among the tasks."""
@@ -329,6 +344,7 @@ class Facts:
         assert task.new is not None
         assert task.winner is not None
         old, new = told_apart(task.old.counted_reward, task.new.counted_reward)
+        changes = self.explanation.changes.get(at)
         return Flip(
             at,
             shortened(task.task, NAME_LIMIT),
@@ -339,7 +355,14 @@ class Facts:
             repeats_text(task.old, task.new),
             [*_signals("old", task.old), *_signals("new", task.new)],
             task.category == FLIPS[1],
+            None if changes is None else tests_fact(changes, "new" if task.winner == "old" else "old"),
+            component_facts(task.old, task.new),
         )
+
+    @cached_property
+    def causes(self) -> CausesFact:
+        """The causes that several tasks share."""
+        return causes_fact(self.explanation)
 
     def output(self, at: int) -> VerifierOutput:
         """The end of the verifier output of a flip's losing row."""
@@ -348,19 +371,20 @@ class Facts:
     @property
     def masked(self) -> list[Listing]:
         """The masked tasks by the reasons for it, the most frequent first."""
-        groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
+        groups: dict[tuple[tuple[str, str], ...], Listing] = {}
         for task in self.comparison.tasks if self.is_one_sided else self.comparison.tasks.of("masked"):
-            reasons: list[tuple[str, str]] = [
-                (name, side.masked)
+            said = [
+                (name, *_masked_reason(side))
                 for name, side in zip(SIDES, (task.old, task.new), strict=True)
                 if side is not None and side.masked is not None
             ]
-            if len(reasons) == 2 and reasons[0][1] == reasons[1][1]:
+            key = tuple((name, alike) for name, _, alike in said)
+            reasons: list[tuple[str, str]] = [(name, reason) for name, reason, _ in said]
+            if len(said) == 2 and key[0][1] == key[1][1]:
                 reasons = [("old and new", reasons[0][1])]
             if reasons or not self.is_one_sided:
-                groups.setdefault(tuple(reasons), []).append(shortened(task.task, NAME_LIMIT))
-        listings = [Listing(list(reasons), tasks) for reasons, tasks in groups.items()]
-        return sorted(listings, key=lambda listing: (-len(listing.tasks), listing.reasons))
+                groups.setdefault(key, Listing(reasons, [])).tasks.append(shortened(task.task, NAME_LIMIT))
+        return sorted(groups.values(), key=lambda listing: (-len(listing.tasks), listing.reasons))
 
     @property
     def missing(self) -> list[Listing]:
@@ -378,6 +402,14 @@ class Facts:
         if not self.redact.found_any:
             return ""
         return f"{self.redact.count} {'secret' if self.redact.count == '1' else 'secrets'} redacted"
+
+
+def _masked_reason(side: TaskSide) -> tuple[str, str]:
+    """Why a side is masked, with what its rows say of it; and the same as it is for all that say alike."""
+    reason, message = side.masked or "", side.failure_message
+    if not message:
+        return reason, reason
+    return f"{reason}: {message}", f"{reason}: {signature(message)}"
 
 
 def _is_clear(interval: Interval | None) -> bool:
@@ -407,7 +439,9 @@ def _secondary(other: Secondary) -> Figure:
 def _signals(name: SideName, side: TaskSide) -> Iterator[Signal]:
     if side.rows > 1:
         yield Signal(name, f"rewards {rewards_text(side.rewards)}", "")
-    if side.agent_error is not None:
-        yield Signal(name, "reports", side.agent_error)
+    if side.agent_error_message is not None:
+        yield Signal(name, "reports", side.agent_error_message)
     if side.failure_kind is not None:
         yield Signal(name, "measured failure", side.failure_kind)
+        if side.failure_message is not None:
+            yield Signal(name, "message", side.failure_message)

@@ -18,16 +18,17 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from rollout_compare.core.logs.verifier_output import LONGEST_TAIL, VerifierOutput
+from rollout_compare.core.judging.importance import change_of
+from rollout_compare.core.logs.search import VerifierOutput
+from rollout_compare.core.logs.verifier_output import LONGEST_TAIL
 from rollout_compare.core.redaction import shortened
 from rollout_compare.core.schema import Category, TaskComparison, TaskSide
 from rollout_compare.core.sentences import counted
 from rollout_compare.report.chart import Bar, difference_bars, reward_chart
-from rollout_compare.report.facts import SIDES, WINS, Facts, GroupFigure
+from rollout_compare.report.facts import SIDES, WINS, Facts, Flip, GroupFigure
 from rollout_compare.report.untrusted import is_web_address, label, log_line
 from rollout_compare.report.wording import (
     NAME_LIMIT,
-    change_of,
     evidence_text,
     joined_by,
     repeats_text,
@@ -50,6 +51,8 @@ _NAMES = 50
 _LINES = 200
 """Longest table of groups, and longest list of notes."""
 _PATHS = 20
+_CAUSES = 20
+"""How many causes are told outside the list."""
 _SAID = 300
 """The longest thing that a side says of a task, in characters; the JSON summary has all of it."""
 _ABSENT = "absent"
@@ -135,6 +138,7 @@ class _Page:
             "identical_left_out": self._identical_left_out,
             "left_out": len(self._tasks) - self._identical_left_out - len(self._listed),
             "names": _NAMES,
+            "causes": _CAUSES,
             "lines": _LINES,
             "paths": _PATHS,
             "data": self._data(),
@@ -180,18 +184,23 @@ class _Page:
         return len(self._tasks) - len(self._classes) if len(self._tasks) > LISTED else 0
 
     def _data(self) -> Iterator[str]:
-        """The rows of the list, and the tasksets that they name by number."""
+        """The rows of the list, the tasksets that they name by number, and causes with the numbers of their rows."""
         tasksets: dict[str, int] = {}
+        causes: dict[str, list[int]] = {}
         separator = ""
         yield '{"rows":['
-        for at in self._listed:
+        for number, at in enumerate(self._listed):
+            cause = self._facts.explanation.signatures.get(at)
+            if cause is not None:
+                causes.setdefault(label(cause), []).append(number)
             taskset = self._tasks.taskset(at)
             place = -1
             if taskset is not None:
                 place = tasksets.setdefault(label(shortened(taskset, NAME_LIMIT)), len(tasksets))
             yield separator + _json(self._row(at, place))
             separator = ",\n"
-        yield f'],\n"tasksets":{_json(list(tasksets))}}}'
+        shared = sorted(causes.items(), key=lambda cause: -len(cause[1]))
+        yield f'],\n"tasksets":{_json(list(tasksets))},\n"causes":{_json(shared)}}}'
 
     def _row(self, at: int, taskset: int) -> list[Any]:
         """A task as report.js reads it: see `FIELDS` there."""
@@ -219,7 +228,7 @@ class _Page:
         outputs = _Outputs(self._facts)
         for at in self._importance:
             if at in listed:
-                yield at, outputs.next(at)
+                yield at, outputs.next(at, _changed(self._facts.flip(at)))
 
 
 def _rewards(task: TaskComparison) -> tuple[str, str]:
@@ -240,13 +249,24 @@ def _said(side: TaskSide) -> Iterator[tuple[str, str]]:
         yield f"rewards {rewards_text(side.rewards)}", ""
     said = (
         ("masked", side.masked),
-        ("reports", side.agent_error),
+        ("reports", side.agent_error_message),
         ("measured failure", side.failure_kind),
         ("message", side.failure_message),
     )
     for what, data in said:
         if data is not None:
             yield what, data
+
+
+def _changed(flip: Flip) -> dict[str, Any]:
+    """The components and the tests of a flip as report.js reads them; of each pair the second is data."""
+    changed: dict[str, Any] = {}
+    if flip.components:
+        changed["components"] = [[label(each.name), each.change] for each in flip.components]
+    if flip.tests is not None:
+        tests = [[test.what, label(test.name), test.rates, label(test.message)] for test in flip.tests.tests]
+        changed["tests"] = {"summary": flip.tests.summary, "tests": tests, "more": flip.tests.more}
+    return changed
 
 
 class _Outputs:
@@ -260,18 +280,18 @@ class _Outputs:
         self._shown = False
         """Whether any log has a line: none has when none was asked for."""
 
-    def next(self, at: int) -> str:
-        """The JSON of the verifier output of the next flip."""
+    def next(self, at: int, changed: dict[str, Any]) -> str:
+        """The JSON of the verifier output of the next flip, and of what changed besides."""
         while self._limits:
             limit, lines = self._limits[0]
-            text = _json(_log(self._read(at, lines)))
+            text = _json(_log(self._read(at, lines)) | changed)
             size = len(text.encode())
             if self._used + size <= limit:
                 self._used += size
                 return text
             del self._limits[0]
         output = self._facts.outputs.source(at)
-        return _json(_log(output, left_out=output.lines is not None))
+        return _json(_log(output, left_out=output.lines is not None) | changed)
 
     def _read(self, at: int, lines: int | None) -> VerifierOutput:
         if lines is None or not self._shown:

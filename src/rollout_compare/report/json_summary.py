@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from rollout_compare.core.causes.grouping import KINDS, Cause
+from rollout_compare.core.causes.test_changes import TestChanges
 from rollout_compare.core.judging.assessment import MaskedOnly, Solved, Statistics
 from rollout_compare.core.judging.baseline import Baseline
 from rollout_compare.core.reading.digest import digest_of
@@ -45,6 +47,7 @@ def json_summary(facts: Facts) -> Iterator[str]:
         "statistics": _statistics(facts.statistics, redact),
         "baseline": _baseline(comparison.baseline, redact),
         "one_sided": comparison.one_sided,
+        "causes": [_cause(cause) for cause in facts.explanation.causes],
     }
     members = [f'"{name}": {_encoded(value)},\n' for name, value in head.items()]
     yield "{\n" + "".join(members) + '"tasks": ['
@@ -60,6 +63,8 @@ def json_summary(facts: Facts) -> Iterator[str]:
             "new": task.new,
             "evidence": _evidence(comparison.assessment.evidence.get(at)),
             "verifier_output": _source(facts, at) if task.category in FLIPS else None,
+            "tests": _tests(facts.explanation.changes.get(at)),
+            "cause": facts.explanation.signatures.get(at),
         }
         yield separator + _encoded(entry)
         separator = ",\n"
@@ -142,6 +147,23 @@ def _object(value: Interval | Solved | NoiseFloor | Bracket | MaskedOnly | None)
 
 def _evidence(evidence: Evidence | None) -> dict[str, Any] | None:
     return None if evidence is None else {"tag": evidence.tag, "p": evidence.p}
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    numbers: dict[str, int] = {kind: cause.numbers[kind] for kind in KINDS}
+    return {"signature": cause.signature, "example": cause.example, **numbers, "tasks": cause.named}
+
+
+def _tests(changes: TestChanges | None) -> dict[str, Any] | None:
+    if changes is None:
+        return None
+    kinds = {"broke": changes.broke, "fixed": changes.fixed, "not_run": changes.not_run}
+    totals = {name: getattr(changes, name) for name in ("old_passed", "old_total", "new_passed", "new_total")}
+    lists = {
+        kind: [{"name": test.name, "message": test.message, "group": test.group} for test in found.tests]
+        for kind, found in kinds.items()
+    }
+    return totals | lists | {f"{kind}_total": found.total for kind, found in kinds.items()}
 
 
 def _source(facts: Facts, at: int) -> dict[str, str]:

@@ -14,6 +14,7 @@ from rollout_compare.core.redaction import shortened
 from rollout_compare.core.sentences import counted
 from rollout_compare.report.budget import Budget, Limit, Plan
 from rollout_compare.report.by_hand import Download, command_line
+from rollout_compare.report.causes import CauseFact, ChangedTestFact, TestsFact
 from rollout_compare.report.facts import Facts, Figure, Flip, Listing
 from rollout_compare.report.template import REPORT, Template, TemplateError, built_in_template
 from rollout_compare.report.untrusted.markdown import code, hidden, link, ours, prose, strong
@@ -40,6 +41,7 @@ _ALERTS = {
 _LONGEST_OPEN_LIST = 5
 _DIGEST_LENGTH = 12
 _MOST_NOTES = 20
+_LISTED_CAUSES = 10
 
 
 class Link(NamedTuple):
@@ -206,11 +208,25 @@ class _Page:
             before += number
         return self._fixed | {
             "sections": sections,
+            "causes": self._causes(plan.names),
             "masked": _listings(self._masked, plan.names),
             "missing": _listings(self._missing, plan.names),
             "groups": self._groups(plan.names),
             "notes": [prose(note) for note in self._facts.notes[: min(_MOST_NOTES, plan.names)]],
             "footer": self._footer(),
+        }
+
+    def _causes(self, names: int) -> dict[str, Any] | None:
+        causes, number = self._facts.causes, min(_LISTED_CAUSES, names)
+        if not causes.telling and not causes.usual:
+            return None
+        return {
+            "number": _number(len(causes.telling) + len(causes.usual)),
+            "telling": [_cause(cause) for cause in causes.telling[:number]],
+            "usual": [_cause(cause) for cause in causes.usual[:number]],
+            "usual_number": _number(len(causes.usual)),
+            "rest": _more(max(0, len(causes.telling) - number) + max(0, len(causes.usual) - number)),
+            "limits": list(map(ours, causes.limits)),
         }
 
     def _flip(self, at: int, plan: Plan, place: int) -> dict[str, Any]:
@@ -231,6 +247,7 @@ class _Page:
                 {"side": ours(signal.side), "data": signal.data} for signal in flip.signals if signal.what == "reports"
             ],
             "said": list(_said(flip)),
+            "tests": None if flip.tests is None else _tests(flip.tests),
             "side": ours(side),
             "where": ours(where),
             "source": "" if source is None else prose(source),
@@ -331,6 +348,25 @@ def _said(flip: Flip) -> Iterable[Markup]:
         ]
         if signals:
             yield ours(" · ").join([ours(side), *signals])
+    if flip.components:
+        yield ours("components ") + ours(" · ").join(
+            code(each.name) + ours(f" {each.change}") for each in flip.components
+        )
+
+
+def _tests(tests: TestsFact) -> dict[str, Any]:
+    return {"summary": ours(tests.summary), "tests": list(map(_test, tests.tests)), "more": _more(tests.more)}
+
+
+def _test(test: ChangedTestFact) -> Markup:
+    rates = ours(f" {test.rates}" if test.rates else "")
+    return ours(f"{test.what}: ") + code(test.name) + rates + (ours(" · ") + code(test.message) if test.message else "")
+
+
+def _cause(cause: CauseFact) -> Markup:
+    names = ours(", ").join(map(code, cause.tasks)) + ours(f" and {cause.more:,} more" if cause.more else "")
+    said = strong(ours(cause.number)) + ours(": ") + code(cause.cause) + ours(" · ") + names
+    return said + ours(f" · {cause.before}" if cause.before else "")
 
 
 def _listings(listings: Sequence[Listing], names: int) -> dict[str, Any] | None:

@@ -299,7 +299,11 @@ class TaskSideEntry(_Model):
     rewards: list[float | None]
     """Per row, in reading order; null for a masked one."""
     failure_message: str | None
-    """The message of its failures sidecar's record, if there is one."""
+    """What a masked row or a measured failure says of it."""
+    agent_error_message: str | None
+    """The agent error as the reports show it; `agent_error` holds an error that is an object as Python writes it."""
+    components: dict[str, float] | None
+    """Means of the reward's components over the rows that count; null without any."""
 
 
 class VerifierOutputEntry(_Model):
@@ -311,8 +315,54 @@ class VerifierOutputEntry(_Model):
     """The log or the row's field that holds it, or why there is none."""
 
 
+class ChangedTestEntry(_Model):
+    """One test that changed."""
+
+    name: str
+    message: str
+    """First line of what it says of its failure; empty when it says nothing."""
+    group: str | None
+    """`PASS_TO_PASS` or `FAIL_TO_PASS`, where the results have such lists."""
+
+
+class TestsEntry(_Model):
+    """Numbers of tests on both sides, means where a side has several rows with results, and at most 50 of each list."""
+
+    __test__ = False  # not a class of tests, whatever pytest takes it for
+
+    old_passed: float
+    old_total: float
+    new_passed: float
+    new_total: float
+    broke: list[ChangedTestEntry]
+    """Passed in a smaller share of the rows than before."""
+    fixed: list[ChangedTestEntry]
+    not_run: list[ChangedTestEntry]
+    """On one side only, or passed before and skipped now."""
+    broke_total: Count
+    fixed_total: Count
+    not_run_total: Count
+
+
+class CauseEntry(_Model):
+    """Tasks that end alike, by what became of them."""
+
+    signature: str
+    """The line in which they end, without what differs from run to run."""
+    example: str
+    """That line of one of them."""
+    regressed: Count
+    agent_error: Count
+    """Flipped with an agent error."""
+    masked: Count
+    improved: Count
+    """Ended so on the old side, before they improved."""
+    tasks: list[str]
+    """At most 20 of them, regressed ones first."""
+
+
 class TaskEntry(_Model):
-    """One task; `evidence` and `verifier_output` are null unless it flipped."""
+    """One task; `evidence`, `verifier_output` and `tests` are null unless it flipped."""
 
     task: str
     """Its name."""
@@ -334,6 +384,10 @@ class TaskEntry(_Model):
     """What its own repeats say of a flip; else null."""
     verifier_output: VerifierOutputEntry | None
     """Where the verifier output of a flip was found; else null."""
+    tests: TestsEntry | None
+    """Null too when the losing row has no test results."""
+    cause: str | None
+    """The signature of one of `causes`."""
 
 
 class BaselineSummary(_Model):
@@ -410,6 +464,8 @@ class Summary(_Model):
     """Null unless the old side was looked up among recorded runs."""
     one_sided: OneSidedSummary | None
     """Null unless `verdict.kind` is `no_baseline`."""
+    causes: list[CauseEntry]
+    """Of the tasks that were looked at, at most 500 of each kind; most regressed first."""
     tasks: list[TaskEntry]
     """In code-point order of their names."""
     redacted: Count

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rollout_compare.core.schema import Category, TaskComparison
 from rollout_compare.core.sentences import counted
+from rollout_compare.report.causes import CauseFact, TestsFact
 from rollout_compare.report.facts import SIDES, WINS, Facts, Figure, Flip, Input, Signal
 from rollout_compare.report.untrusted import label, log_line
 
 _WIDTH = 80
 _COMMAND = re.compile(r"(^(?:\s|\x1b\[\d+m)*:|##)(:|\[)")
+_LISTED_CAUSES = 20
 _LISTED = 200
 """Longest list of masked or missing tasks; the JSON summary holds all of them."""
 _ROW = "  {:<22}{:>9}   {}"
@@ -41,6 +43,7 @@ def _lines(facts: Facts, *, colour: bool) -> Iterator[str]:
         yield ""
         yield from _class_table(facts)
     yield from _flips(facts, "flipped", "Flips", painted)
+    yield from _causes(facts)
     yield from _flips(facts, "flipped_agent_error", "Flips with agent errors", painted)
     if not facts.is_one_sided:
         yield from _list(facts, "masked", "Masked", _masked)
@@ -169,6 +172,10 @@ def _flip(facts: Facts, flip: Flip, painted: _Paint) -> Iterator[str]:
     change = painted(f"{flip.old} -> {flip.new}", _RED if flip.winner == "old" else _GREEN)
     yield f"- {label(flip.task)}: {change}  ({said})"
     yield from (f"  {signal.side} {_signal(signal)}" for signal in flip.signals)
+    if flip.components:
+        yield f"  components {', '.join(f'{label(each.name)} {_arrow(each.change)}' for each in flip.components)}"
+    if flip.tests is not None:
+        yield from _tests(flip.tests)
     output = facts.output(flip.at)
     if output.lines is None:
         yield f"  {output.side} verifier output {label(output.source)}"
@@ -176,6 +183,40 @@ def _flip(facts: Facts, flip: Flip, painted: _Paint) -> Iterator[str]:
     lines = "no lines" if not output.lines else f"last {counted(len(output.lines), 'line')}"
     yield f"  {output.side} verifier output, {lines} of {label(output.source)}:"
     yield from (painted(f"    | {log_line(line)}".rstrip(), _DIM) for line in output.lines)
+
+
+def _tests(tests: TestsFact) -> Iterator[str]:
+    yield f"  {_arrow(tests.summary)}"
+    for test in tests.tests:
+        rates = f" {_arrow(test.rates)}" if test.rates else ""
+        message = f": {label(test.message)}" if test.message else ""
+        yield f"    {test.what}: {label(test.name)}{rates}{message}"
+    if tests.more:
+        yield f"    … and {tests.more:,} more"
+
+
+def _arrow(figures: str) -> str:
+    return figures.replace("→", "->")
+
+
+def _causes(facts: Facts) -> Iterator[str]:
+    causes = facts.causes
+    if causes.telling or causes.usual:
+        yield from _heading("Causes", len(causes.telling) + len(causes.usual))
+    for title, group in (("", causes.telling), ("as frequent among the improved:", causes.usual)):
+        if title and group:
+            yield title
+        yield from (line for cause in group[:_LISTED_CAUSES] for line in _cause(cause))
+        if len(group) > _LISTED_CAUSES:
+            yield f"… and {len(group) - _LISTED_CAUSES:,} more (--json lists every one)"
+    for limit in causes.limits:
+        yield from _wrapped(limit, "  ")
+
+
+def _cause(cause: CauseFact) -> Iterator[str]:
+    yield f"- {cause.number}: {label(cause.cause)}"
+    names = ", ".join(map(label, cause.tasks)) + (f" and {cause.more:,} more" if cause.more else "")
+    yield f"  {names}" + (f"; {cause.before}" if cause.before else "")
 
 
 def _signal(signal: Signal) -> str:

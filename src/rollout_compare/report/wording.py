@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rollout_compare.core.redaction import shortened
-from rollout_compare.core.schema import TaskComparison, TaskSide
+from rollout_compare.core.schema import TaskSide
 from rollout_compare.core.sentences import p_text
 from rollout_compare.statistics.evidence import Evidence
 from rollout_compare.statistics.paired import Interval
@@ -17,14 +17,6 @@ _WIDE = 1e6
 """Rewards from here on are told by their power of ten."""
 _MOST_REWARDS = 20
 """How many repeats of a task are told one by one."""
-
-
-def change_of(task: TaskComparison) -> float:
-    """Half of how much a flipped task's reward changed, which is what flips are ordered by."""
-    assert task.old is not None
-    assert task.new is not None
-    # Halves: a difference of two very large rewards would not be a number.
-    return (task.new.counted_reward or 0.0) / 2 - (task.old.counted_reward or 0.0) / 2
 
 
 def evidence_text(evidence: Evidence) -> str:

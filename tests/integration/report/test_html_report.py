@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 from rollout_compare import compare, load_side
-from rollout_compare.core.logs.verifier_output import LogSearch, VerifierOutputs
+from rollout_compare.core.logs.search import LogSearch
+from rollout_compare.core.logs.verifier_output import VerifierOutputs
 from rollout_compare.report import html
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.untrusted import Redactor

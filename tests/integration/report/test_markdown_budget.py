@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from rollout_compare import compare, load_side
-from rollout_compare.core.logs.verifier_output import LogSearch, VerifierOutputs
+from rollout_compare.core.logs.search import LogSearch
+from rollout_compare.core.logs.verifier_output import VerifierOutputs
 from rollout_compare.report.budget import Limit
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.markdown import COMMENT, JOB_SUMMARY, markdown_report
@@ -268,7 +269,8 @@ def test_paths_of_any_length_hold_the_limit(rollouts: Rollouts) -> None:
 _MEASURED = """
 import re, sys
 from rollout_compare import compare, load_side
-from rollout_compare.core.logs.verifier_output import LogSearch, VerifierOutputs
+from rollout_compare.core.logs.search import LogSearch
+from rollout_compare.core.logs.verifier_output import VerifierOutputs
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.markdown import COMMENT, JOB_SUMMARY, markdown_report
 from rollout_compare.report.untrusted import Redactor

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from rollout_compare import compare, load_side
-from rollout_compare.core.logs.verifier_output import LogSearch, VerifierOutputs
+from rollout_compare.core.logs.search import LogSearch
+from rollout_compare.core.logs.verifier_output import VerifierOutputs
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.markdown import Link, ReportContext, markdown_report
 from rollout_compare.report.untrusted import Redactor
@@ -19,7 +20,7 @@ from tests.github import MARKER, Element, rendered, table_rows
 from tools.golden import cases, prepare
 
 ALERTS = ("[!NOTE]", "[!WARNING]", "[!TIP]", "[!CAUTION]")
-SECTIONS = ("Regressed", "Improved", "Flipped with an agent error")
+SECTIONS = ("Regressed", "Improved", "Flipped with an agent error", "Causes")
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from typing import NamedTuple, overload
 from rollout_compare.core.joining.groups import NOBODY
 from rollout_compare.core.joining.match import Match
 from rollout_compare.core.reading.side import Side
-from rollout_compare.core.reading.signals import Signals
 from rollout_compare.core.schema import (
     COUNT_NAMES,
     FLIPS,
@@ -51,7 +50,7 @@ def mean(values: Sequence[float]) -> float | None:
 def reduce_rows(side: Side, rows: Sequence[int]) -> TaskSide:
     """What the rows of one task say together. A reward that is missing or not finite is no part of a mean."""
     if len(rows) == 1:
-        return _reduce_row(side.rewards[rows[0]], side.signals_of(rows[0]))
+        return _reduce_row(side, rows[0])
     signals = [side.signals_of(row) for row in rows]
     rewards = [side.rewards[row] for row in rows]
     finite = [reward for reward in rewards if math.isfinite(reward)]
@@ -68,10 +67,18 @@ def reduce_rows(side: Side, rows: Sequence[int]) -> TaskSide:
         counted_rows=len(counted),
         rewards=tuple(reward if said.masked is None else None for reward, said in zip(rewards, signals, strict=True)),
         failure_message=next((said.message for said in signals if said.message is not None), None),
+        agent_error_message=next(filter(None, (said.agent_error_message for said in signals)), None),
+        components=_components(side, [row for row, said in zip(rows, signals, strict=True) if said.masked is None]),
     )
 
 
-def _reduce_row(reward: float, said: Signals) -> TaskSide:
+def _components(side: Side, rows: Sequence[int]) -> dict[str, float] | None:
+    means = {name: mean(values) for name, values in side.components.of(rows).items()}
+    return {name: value for name, value in means.items() if value is not None} or None
+
+
+def _reduce_row(side: Side, row: int) -> TaskSide:
+    reward, said = side.rewards[row], side.signals_of(row)
     finite = reward if math.isfinite(reward) else None
     counted = finite if said.masked is None else None
     return TaskSide(
@@ -84,6 +91,8 @@ def _reduce_row(reward: float, said: Signals) -> TaskSide:
         counted_rows=int(said.masked is None),
         rewards=(counted,),
         failure_message=said.message,
+        agent_error_message=said.agent_error_message,
+        components=_components(side, [row]) if said.masked is None and side.components.columns else None,
     )
 
 

@@ -56,14 +56,24 @@ def fields_of(line: Line, names: Iterable[str]) -> dict[str, Any]:
 
     Raises ValueError for what is no JSON object and RecursionError for nesting that is too deep.
     """
+    return fields_and_raw_fields(line, names, (), 0)[0]
+
+
+def fields_and_raw_fields(
+    line: Line, names: Iterable[str], raw_names: Iterable[str], limit: int
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The same, and besides some fields as their JSON text, those that take at most `limit` bytes."""
     try:
         raw = _raw_fields(line)
-        return {name: loads(bytes(raw[name])) for name in names if name in raw}
+        fields = {name: loads(bytes(raw[name])) for name in names if name in raw}
+        texts = {name: bytes(raw[name]) for name in raw_names if name in raw and len(memoryview(raw[name])) <= limit}
     except (msgspec.MsgspecError, RecursionError):
-        whole = loads(line)
-    if not isinstance(whole, dict):
-        raise ValueError("not a JSON object")
-    return whole
+        fields = loads(line)
+        if not isinstance(fields, dict):
+            raise ValueError("not a JSON object") from None
+        texts = {name: json.dumps(fields[name]).encode() for name in raw_names if name in fields}
+        return fields, {name: text for name, text in texts.items() if len(text) <= limit}
+    return fields, texts
 
 
 def field_names(line: Line) -> list[str]:

@@ -104,14 +104,14 @@ class Provenance:
                 return
             self.measures[name] = array("d", [_NAN]) * before
         if not set(map(type, values)) <= {float, int, type(None)}:
-            values = list(map(_number, values))
+            values = list(map(finite_number, values))
         try:
             column = array("d", [_NAN if value is None else value for value in values])
         except OverflowError:
             column = array("d", [_INFINITE])
         if _INFINITE in column or -_INFINITE in column:
             # What is not finite says nothing.
-            column = array("d", [_NAN if number is None else number for number in map(_number, values)])
+            column = array("d", [_NAN if number is None else number for number in map(finite_number, values)])
         self.measures[name].extend(column)
 
     def renamed(self, table: array[int]) -> Provenance:
@@ -129,15 +129,17 @@ def _tells(responses: Sequence[Response | None]) -> list[bool]:
 
 def _seconds(row: Row) -> float | None:
     """How long the attempt took: what the agent measured, else from the response's creation to its completion."""
-    measured = _number(row.agent_run_time)
+    measured = finite_number(row.agent_run_time)
     if measured is not None:
         return measured
     response = row.response
-    began, ended = (None, None) if response is None else map(_number, (response.created_at, response.completed_at))
+    began, ended = (
+        (None, None) if response is None else map(finite_number, (response.created_at, response.completed_at))
+    )
     return None if began is None or ended is None else max(0.0, ended - began)
 
 
-def _number(value: Any) -> float | None:
+def finite_number(value: Any) -> float | None:
     """A finite number as a float; anything else says nothing."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

@@ -80,7 +80,10 @@ class Row(msgspec.Struct, gc=False):
     reward: float | None = None
     mask_sample: Any = None
     failure_kind: Any = None
+    failure_reason: Any = None
     error: Any = None
+    reward_components: Any = None
+    verifier_rewards: Any = None
     ng_task_id: TaskId | Id = msgspec.field(name="_ng_task_id", default=None)
     task_name: Id = None
     task_id: Id = None

@@ -11,6 +11,7 @@ from itertools import compress
 from typing import Any, NamedTuple
 
 from rollout_compare.core.reading.choice import Choice
+from rollout_compare.core.reading.components import Components
 from rollout_compare.core.reading.ids import ABSENT, IdColumn, Names, id_of
 from rollout_compare.core.reading.inputs import ShardFiles
 from rollout_compare.core.reading.lines import InputFile, line_number
@@ -140,6 +141,7 @@ class Side:
     rollout_ids: array[int] | None = None
     """A hash of the id that each row gives its rollout, see `rollout_ids_of`; None when no row has one."""
     provenance: Provenance = field(default_factory=Provenance)
+    components: Components = field(default_factory=Components)
     logs_dirs: dict[int, str] = field(default_factory=dict)
     """`verifier_logs_dir` of the rows that came through a pipe."""
     count_as_zero: frozenset[str] = frozenset()
@@ -173,6 +175,7 @@ class Side:
         self._append_attempts(block.rows, before)
         self._append_ids(block.rows, block.keys, before)
         self.provenance.append(block.rows, before, self.names, redact)
+        self.components.append(block.rows, before, redact)
 
     def _append_attempts(self, rows: Sequence[Row], before: int) -> None:
         attempts = [row.attempt_index for row in rows]
@@ -189,6 +192,7 @@ class Side:
     def keep_only(self, start: int, kept: Sequence[bool]) -> None:
         """Drop some of the rows from `start` on, of which each has its place in `kept`."""
         numbered = [*self._columns(), *(column for ids in self.columns.values() for column in ids.arrays())]
+        numbered += self.components.columns.values()
         for column in numbered:
             column[start:] = array(column.typecode, compress(column[start:], kept))
         self.provenance.keep_only(start, kept)

@@ -248,6 +248,7 @@ class SidecarReader:
 
 def _let_go(row: FailureRow) -> None:
     """Drop what a record's signals were made of: it may be long, and its raw input points into the reading buffer."""
-    row.error = row.failure_message = row.failure_class = row.response = None
+    row.error = row.failure_reason = row.failure_message = row.failure_class = row.response = None
+    row.reward_components = row.verifier_rewards = None
     params = row.responses_create_params
     row.responses_create_params = None if params is None else CreateParams(metadata=params.metadata)

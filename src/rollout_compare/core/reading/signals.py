@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,6 +17,11 @@ from rollout_compare.core.schema import LABEL_LIMIT, LOST_CLASS
 _ERROR_LIMIT = 120
 _ERROR_TYPE = "error_type"
 _DEFAULT_FAILURE = "failure"
+_TELLING = ("message", "error", "detail", "type")
+"""What of an error that is an object says most, the first that is there."""
+_DEEPEST = 4
+_TOO_DEEP = "(nested too deeply to show)"
+_NOTHING = frozenset({"", "-", "none", "null", "nil", "n/a", "na"})
 _KEY_LINES = 200
 _KEY_LENGTH = 64 << 10
 """Longest end of an error text searched for a secret of many lines, in lines and in characters."""
@@ -27,6 +34,9 @@ class Signals(NamedTuple):
     agent_error: str | None = None
     failure_kind: str | None = None
     message: str | None = None
+    """What a masked row or a measured failure says of it."""
+    agent_error_message: str | None = None
+    """The agent error as reports show it: an error that is no text is told by its message, or as JSON."""
     said: bytes = b""
     """A hash of the same before redaction: what the digest of a side goes by."""
 
@@ -94,22 +104,51 @@ def failure_class_of(record: FailureRow) -> str:
 def _hashed(raw: Signals, shown: Signals) -> Signals:
     if raw == SILENT:
         return SILENT
-    said = hashlib.sha256(repr(raw[:-1]).encode("utf-8", "surrogatepass")).digest()[:16]
-    return shown._replace(said=said)
+    # How an agent error is told is not what the row says.
+    said = repr((raw.masked, raw.agent_error, raw.failure_kind, raw.message)).encode("utf-8", "surrogatepass")
+    return shown._replace(said=hashlib.sha256(said).digest()[:16])
+
+
+def says_nothing(reason: Any) -> bool:
+    """Whether a reason is absent, or a word such as "none" in its place."""
+    return reason is None or (isinstance(reason, str) and reason.strip().lower() in _NOTHING)
+
+
+def told(value: Any) -> str:
+    """An error or a reason in words: a text as it is, the message of an object, anything else as one line of JSON."""
+    within = value
+    for _ in range(_DEEPEST):
+        if not isinstance(within, dict):
+            break
+        within = next((within[name] for name in _TELLING if within.get(name)), None)
+    if isinstance(within, str):
+        return within
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return _TOO_DEEP
 
 
 def _signals_of(row: Row, redact: Redaction) -> Signals:
     masked = _mask_reason(row, redact)
     measured = None if masked is not None or not row.failure_kind else _label(row.failure_kind, redact)
-    return Signals(masked, _agent_error(row, redact), measured)
+    message = None if masked is None and measured is None else _reason(row, redact)
+    return Signals(masked, _agent_error(row, redact, _text), measured, message, _agent_error(row, redact, told))
 
 
 def _signals_of_failure(record: FailureRow, redact: Redaction) -> Signals:
     kind = record.failure_kind
     if kind is msgspec.UNSET:
         kind = record.failure_class or _DEFAULT_FAILURE
-    message = _label(record.failure_message, redact) if record.failure_message else None
-    return Signals(_mask_sample(kind, redact), _agent_error(record, redact), None, message)
+    message = _reason(record, redact)
+    if message is None and record.failure_message:
+        message = _label(told(record.failure_message), redact)
+    masked = _mask_sample(kind, redact)
+    return Signals(masked, _agent_error(record, redact, _text), None, message, _agent_error(record, redact, told))
+
+
+def _reason(row: Row, redact: Redaction) -> str | None:
+    return None if says_nothing(row.failure_reason) else _label(told(row.failure_reason), redact)
 
 
 def _mask_reason(row: Row, redact: Redaction) -> str | None:
@@ -126,13 +165,13 @@ def _mask_sample(kind: Any, redact: Redaction) -> str:
     return f"mask_sample (failure_kind={_label(kind, redact)})" if kind else "mask_sample"
 
 
-def _agent_error(row: Row, redact: Redaction) -> str | None:
+def _agent_error(row: Row, redact: Redaction, text_of: Callable[[Any], str]) -> str | None:
     if row.error:
-        return "error: " + _last_line(_text(row.error), redact)
+        return "error: " + _last_line(text_of(row.error), redact)
     metadata = None if row.response is None else row.response.metadata
     for name, value in (metadata or {}).items():
         if name.endswith(_ERROR_TYPE) and value:
-            return _label(f"{name}={_text(value)}", redact)
+            return _label(f"{name}={text_of(value)}", redact)
     return None
 
 
@@ -158,4 +197,4 @@ def _text(value: Any) -> str:
     try:
         return str(value)
     except RecursionError:
-        return "(nested too deeply to show)"
+        return _TOO_DEEP

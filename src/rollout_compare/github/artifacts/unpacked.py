@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from rollout_compare.core.errors import CompareInputError
-from rollout_compare.core.logs.confined import LOG_ENDINGS
+from rollout_compare.core.logs.confined import LOG_ENDINGS, RESULT_FILES
 from rollout_compare.core.reading.inputs import find_rollouts_below, find_shards, listed
 from rollout_compare.github.artifacts.archive import Archive, ArchiveError, is_zip
 
@@ -72,13 +72,13 @@ class UnpackedArtifact:
         return [shard.rollouts for shard in shards]
 
     def bring(self, path: str) -> None:
-        """Extract the log at a path of the folder, or make the folder, if the artifact has it. Raises OSError."""
+        """Extract the log or test results at a path of the folder, or make the folder, if it has it. Raises OSError."""
         member = posixpath.normpath(os.path.relpath(path, self.root))
         target = os.path.join(self.root, member)
         if self._archive is None or os.path.lexists(target):
             return
         if member in self._members:
-            if not member.endswith(LOG_ENDINGS):
+            if not member.endswith(LOG_ENDINGS) and posixpath.basename(member) not in RESULT_FILES:
                 return
             try:
                 self._write(self._archive, member)

@@ -32,7 +32,9 @@
     task.said = task.said || [];
     return task;
   });
-  const [list, search, taskset, sort, more, count] = ["list", "search", "taskset", "sort", "more", "count"].map(byId);
+  data.causes.forEach(([, places], number) => places.forEach((place) => { tasks[place].cause = number; }));
+  const [list, search, taskset, cause, sort, more, count] =
+    ["list", "search", "taskset", "cause", "sort", "more", "count"].map(byId);
   const chosen = new Set(); // classes to show; all when it is empty
   const opened = new Set(); // tasks whose details are open
   let shown = []; // tasks that pass the filters, in order
@@ -55,17 +57,23 @@
 
   function haystack(task) {
     if (task.haystack === undefined) {
-      task.haystack = [task.name, ...task.said.map((said) => said[2])].join("\n").toLowerCase();
+      task.haystack = [task.name, causeOf(task), ...task.said.map((said) => said[2])].join("\n").toLowerCase();
     }
     return task.haystack;
+  }
+
+  function causeOf(task) {
+    return task.cause === undefined ? "" : data.causes[task.cause][0];
   }
 
   function select() {
     const text = search.value.trim().toLowerCase();
     const only = taskset.value === "" ? null : Number(taskset.value);
+    const because = cause.value === "" ? null : Number(cause.value);
     shown = tasks.filter((task) =>
       (!chosen.size || chosen.has(task.kind))
       && (only === null || task.taskset === only)
+      && (because === null || task.cause === because)
       && (!text || haystack(task).includes(text)));
     shown.sort(ORDERS[sort.value]);
     drawn = 0;
@@ -118,6 +126,7 @@
     for (const [side, what, from] of task.said) {
       add(side === "old" ? "Old side" : "New side", `${what} `, ...(from ? [element("code", {}, from)] : []));
     }
+    if (causeOf(task)) add("Cause", element("code", {}, causeOf(task)));
     const body = element("div", { class: "body" }, facts);
     details.append(body);
     if (task.log !== undefined) showLog(body, task);
@@ -132,12 +141,25 @@
       return;
     }
     const log = parsed(`log-${task.log}`);
+    showChanges(body.firstElementChild, log);
     const source = log.source.map((part, at) => (at % 2 ? element("code", {}, part) : part));
     body.append(element("p", { class: "source" }, `${log.head} `, ...source));
     if (log.text === null) return;
     const text = element("pre", { tabindex: "0", role: "region", "aria-label": `Verifier output of ${task.name}` }, log.text);
     body.append(text);
     text.scrollTop = text.scrollHeight; // the end says most
+  }
+
+  function showChanges(facts, log) {
+    const add = (name, ...said) => facts.append(element("dt", {}, name), element("dd", {}, ...said));
+    const items = (entries) => element("ul", {}, ...entries.map((entry) => element("li", {}, ...entry)));
+    if (log.components) add("Components", items(log.components.map(([name, change]) => [element("code", {}, name), ` ${change}`])));
+    if (!log.tests) return;
+    const tests = log.tests.tests.map(([what, name, rates, message]) => [
+      `${what}: `, element("code", {}, name), rates ? ` ${rates}` : "", ...(message ? [" · ", element("code", {}, message)] : []),
+    ]);
+    if (log.tests.more) tests.push([`… ${log.tests.more.toLocaleString("en")} more`]);
+    add("Tests", log.tests.summary.replace(/^tests /, ""), ...(tests.length ? [items(tests)] : []));
   }
 
   // Links to a task
@@ -233,15 +255,20 @@
     for (const kind of [...chosen]) press(kind, false);
     search.value = "";
     taskset.value = "";
+    cause.value = "";
     select();
   }
 
   CLASSES.forEach((_, kind) => chip(kind));
   data.tasksets.forEach((name, place) => taskset.append(element("option", { value: place }, name || '""')));
   byId("taskset-filter").hidden = data.tasksets.length < 2;
+  const shared = data.causes.filter(([, places]) => places.length > 1); // these come first
+  shared.forEach(([name, places], number) => cause.append(element("option", { value: number }, `${name} (${places.length})`)));
+  byId("cause-filter").hidden = !shared.length;
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   search.addEventListener("input", select);
   taskset.addEventListener("change", select);
+  cause.addEventListener("change", select);
   sort.addEventListener("change", select);
   more.addEventListener("click", () => {
     const first = drawn;

@@ -1,0 +1,1 @@
+"""Causes: which tests changed, in what line a losing row ended, and which flips end alike."""
