@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from rollout_compare.core.errors import UsageError
 from rollout_compare.core.field import is_field_name
+from rollout_compare.core.margin import margin_of
 from rollout_compare.output import OutputError, error_line, print_aside, print_text, settle_streams
 from rollout_compare.version import VERSION, commit
 
@@ -138,7 +139,12 @@ def _parser() -> argparse.ArgumentParser:
         ("--new-where", "the same for the new side only"),
     ):
         add(option, metavar="FIELD=VALUE", type=_condition, action="append", default=[], help=words)
-    add("--margin", metavar="M", type=_margin, help="largest difference of mean rewards that does not matter")
+    add(
+        "--margin",
+        metavar="M",
+        type=_margin,
+        help="largest difference of mean rewards that does not matter: 0.02 or 2%%",
+    )
     add(
         "--tail",
         metavar="N",
@@ -201,12 +207,9 @@ def _condition(text: str) -> tuple[str, str]:
 
 
 def _margin(text: str) -> float:
-    try:
-        margin = float(text)
-    except ValueError:
-        margin = 0.0
-    if not 0 < margin < float("inf"):
-        message = f"{text!r} is no difference above 0"
+    margin = margin_of(text)
+    if margin is None:
+        message = f"{text!r} is not a difference above 0, such as 0.02 or 2%"
         raise argparse.ArgumentTypeError(message)
     return margin
 

@@ -11,6 +11,8 @@ from rollout_compare.core.schema import NAMED_TASKS, WarningCode
 _OPEN, _CLOSE = "\x02", "\x03"
 _MARKED = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
 _FIRST_CLAUSE = re.compile(f"(?:{_MARKED.pattern}|[^;{_OPEN}])*")
+_CLEAR = 0.05
+"""The p-value below which a difference is called clear."""
 _IN_TICKS = re.compile(f"`{_MARKED.pattern}`|{_MARKED.pattern}")
 
 
@@ -81,10 +83,15 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def p_text(p: float) -> str:
-    """A p-value to two significant digits and at most three decimals; `<0.001` below."""
+    """A p-value to two significant digits and at most three decimals; `<0.001` below.
+
+    With more of both where it takes them to be on the right side of 0.05: 0.0497, not 0.05.
+    """
     if p < 0.001:
         return "<0.001"
     if p >= 0.995:
         return "1"
     two = f"{p:.2g}"
+    if (float(two) < _CLEAR) != (p < _CLEAR):
+        return next(text for digits in range(3, 18) if float(text := f"{p:.{digits}g}") < _CLEAR)
     return f"{p:.3f}" if len(two) > len("0.000") else two if len(two) > len("0.0") else f"{p:.2f}"

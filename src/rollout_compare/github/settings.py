@@ -80,7 +80,9 @@ class Settings(BaseModel):
     count_as_zero: Lines = Field(
         [], description="Failure classes whose recorded failures count as reward 0, one per line."
     )
-    margin: Margin = Field(None, description="Largest difference of mean rewards that does not matter, such as 0.02.")
+    margin: Margin = Field(
+        None, description="Largest difference of mean rewards that does not matter, such as 0.02 or 2%."
+    )
     redact: Patterns = Field(
         [], description="Regular expressions, one per line; what matches is shown as `[redacted]`."
     )

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BeforeValidator, SecretStr
 
 from rollout_compare.core.field import is_field_name
+from rollout_compare.core.margin import margin_of
 
 _TRUTH = {"true": True, "false": False}
 _COMMENT_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -121,12 +122,9 @@ def _run_id(value: Any) -> Any:
 def _margin(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    try:
-        margin = float(value)
-    except ValueError:
-        margin = 0.0
-    if not 0 < margin < float("inf"):
-        message = "a difference of rewards above 0"
+    margin = margin_of(value)
+    if margin is None:
+        message = "a difference of rewards above 0, such as 0.02 or 2%"
         raise ValueError(message)
     return margin
 

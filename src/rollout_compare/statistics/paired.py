@@ -51,9 +51,7 @@ class Paired(NamedTuple):
     constant: bool = False
 
 
-def compare_pairs(
-    old: Sequence[float], new: Sequence[float], *, lowest: float = 0.0, highest: float = 0.0
-) -> Paired:
+def compare_pairs(old: Sequence[float], new: Sequence[float], *, lowest: float = 0.0, highest: float = 0.0) -> Paired:
     """Compare paired numbers, `old[i]` with `new[i]`: one number a task and side, each task weighing the same.
 
     d_i = new_i - old_i, 0 where it is `tolerance` or less; m = mean of d_i; SE = sd(d)/√n with the n-1 of an unbiased

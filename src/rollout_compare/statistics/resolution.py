@@ -25,7 +25,7 @@ def resolution(found: Paired) -> float | None:
         power(f) = Σ_k C(n,k) f^k (1-f)^(n-k) · Φ((k - 1.959964 · √(q + 2)) / √((n - k)s²))
 
     and the resolution is R times the f of power(f) = 0.80. A hundred tasks without a difference: √(q + 2) · 1.96 is
-    5.09 for k = 5 and 5.42 for k = 6, so that 6 lost tasks are found. 6 or more of 100 are lost in 80% when f = 0.0781.
+    5.09 for k = 5 and 5.42 for k = 6, so that 6 lost tasks are found. 6 or more of 100 are lost in 80% when f = 0.0779.
 
     A loss that is spread evenly is found more often: it does not add to the spread.
     None for fewer than 3 pairs, of which even the loss of all would not be found, and where the deviation is None.

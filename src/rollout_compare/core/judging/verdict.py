@@ -31,6 +31,8 @@ _TOLD: frozenset[WarningCode] = frozenset(
 )
 _NAMING: frozenset[WarningCode] = frozenset({"repeated_rows", "duplicate_rollouts"})
 """Those of which the verdict does not repeat the names of tasks."""
+_UNSEEN = 3
+"""Of n tasks, what happens to 3 in n is not seen at all in 5 of 100 cases: the rule of three."""
 _MOST_DECIMALS = 15
 _MINUS = "\N{MINUS SIGN}"
 
@@ -78,6 +80,8 @@ def _not_comparable(joined: Joined, warnings: dict[WarningCode, CheckWarning]) -
     if joined.keys == (TASK_INDEX, TASK_INDEX) and 2 * differing > joined.match.joined:
         tasks = f"{counted(joined.match.joined, 'task')} joined by their position ({field_name(TASK_INDEX)})"
         return f"Not comparable as joined: {differing:,} of {tasks} have a different prompt on the new side"
+    if "scales_differ" in warnings:
+        return f"Not comparable: {warnings['scales_differ'].sentence.first_clause}"
     if "rerun_until_passed" in warnings:
         return f"Not comparable: {warnings['rerun_until_passed'].sentence.first_clause}"
     return None
@@ -133,6 +137,10 @@ def _judged(found: Statistics, counts: dict[str, int], unshared: int, margin: fl
     units = _Units.fit_for(found.rewards_are_shares, found.interval)
     interval, difference = found.interval, found.mean_difference or 0.0
     figures = f"{_interval(units, found)}; {_numbers(found)}"
+    if margin is not None and _is_within(margin, found):
+        return "within_margin", (
+            f"No difference larger than {units.exact(margin)} ({units.signed(difference)}; {figures}).{_way(interval)}"
+        )
     if interval is not None and interval.high < 0:
         spread = f"95% CI {units.range(-interval.high, -interval.low)} lower"
         return "lower", f"New is lower by {units.amount(-difference)} ({spread}; {_numbers(found)})."
@@ -142,15 +150,30 @@ def _judged(found: Statistics, counts: dict[str, int], unshared: int, margin: fl
     if interval is None and found.exact_p is not None and found.exact_p < _SIGNIFICANT and found.lost != found.won:
         kind: VerdictKind = "lower" if found.lost > found.won else "higher"
         return kind, f"New is {kind} by {units.amount(abs(difference))} ({figures})."
-    if margin is not None and interval is not None and -margin <= interval.low and interval.high <= margin:
-        return "within_margin", (
-            f"No difference larger than {units.exact(margin)} ({units.signed(difference)}; {figures})."
-        )
     sentence = f"No clear difference: {units.signed(difference)} ({figures})."
     if interval is not None and found.resolution:
         smallest = units.amount(found.resolution)
         sentence += f" Differences under about {smallest} are below what this comparison can resolve."
     return "no_clear_difference", sentence
+
+
+def _is_within(margin: float, found: Statistics) -> bool:
+    """Whether no difference beyond the margin is left: neither by what was seen, nor by what so few tasks can show."""
+    interval, span = found.interval, found.reward_span
+    if interval is None or span is None or not -margin <= interval.low <= interval.high <= margin:
+        return False
+    return _UNSEEN * (span / found.n) <= margin
+
+
+def _way(interval: Interval | None) -> str:
+    """Which way a difference goes that does not matter."""
+    sign = _sign(interval)
+    return f" Within that, new is {'lower' if sign < 0 else 'higher'}." if sign else ""
+
+
+def _sign(interval: Interval | None) -> int:
+    """The sign of all that an interval leaves possible; 0 when that is both signs."""
+    return 0 if interval is None else (interval.low > 0) - (interval.high < 0)
 
 
 class _Units(NamedTuple):
@@ -196,8 +219,6 @@ def _interval(units: _Units, found: Statistics) -> str:
     if interval is not None:
         low, high = (units.signed(bound, unit=False) for bound in (interval.low, interval.high))
         return f"95% CI {low} to {high}"
-    if found.constant:
-        return "no interval: every task differs by the same amount"
     return "no interval: the rewards are too large for one"
 
 
@@ -242,5 +263,8 @@ def _single_runs(assessment: Assessment) -> Iterator[str]:
 def _borderline(kind: VerdictKind, found: Statistics) -> Iterator[str]:
     if kind == "too_little" or found.interval is None or found.exact_p is None:
         return
-    if (found.interval.low > 0 or found.interval.high < 0) != (found.exact_p < _SIGNIFICANT):
+    sign, is_clear = _sign(found.interval), found.exact_p < _SIGNIFICANT
+    if bool(sign) != is_clear:
         yield "Borderline: the interval and the exact test disagree."
+    elif is_clear and sign * (found.won - found.lost) < 0:
+        yield "Borderline: the interval and the exact test speak for different directions."
