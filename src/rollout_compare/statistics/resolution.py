@@ -17,34 +17,37 @@ def resolution(found: Paired) -> float | None:
     """The true loss that would be called lower in 80% of comparisons like this one, in reward units.
 
     The loss is one of whole tasks, as of an agent that breaks on a share f of them: of n tasks k are lost, with the
-    binomial chance of f, and each loses the span R. The other n - k differ as the n tasks did, by their standard
-    deviation s, around 0. In units of R, the sum of the differences is then near -k with a variance of (n - k)s², their
-    squares around the mean add up to q = (n - k)s² + k - k²/n, and the interval of `compare_pairs` lies below 0 when
-    the sum is below -1.959964 · √(q + 2). With Φ of the normal distribution,
+    binomial chance of f, and each loses the span R. Besides, the n differences vary around 0 as they did, by their
+    standard deviation s. In units of R, their sum is then near -k with a variance of n s², their squares around the
+    mean add up to about q = n s² + k - k²/n, and the interval of `compare_pairs` lies below 0 when the sum is below
+    -1.959964 · √(q + 2). With Φ of the normal distribution,
 
-        power(f) = Σ_k C(n,k) f^k (1-f)^(n-k) · Φ((k - 1.959964 · √(q + 2)) / √((n - k)s²))
+        power(f) = Σ_k C(n,k) f^k (1-f)^(n-k) · Φ((k - 1.959964 · √(q + 2)) / √(n s²))
 
-    and the resolution is R times the f of power(f) = 0.80. A hundred tasks without a difference: √(q + 2) · 1.96 is
+    and the resolution is R times the f of power(f) = 0.80. A hundred tasks without a difference: 1.96 · √(q + 2) is
     5.09 for k = 5 and 5.42 for k = 6, so that 6 lost tasks are found. 6 or more of 100 are lost in 80% when f = 0.0779.
 
     A loss that is spread evenly is found more often: it does not add to the spread.
-    None for fewer than 3 pairs, of which even the loss of all would not be found, and where the deviation is None.
+    None where even the loss of all tasks would not be found in 80%, as of one or two, or of a few that vary much; and
+    where the deviation or the span is None.
 
     Source: the power of a rule is the chance that it speaks; Bloom, Evaluation Review 19 (1995), 547-556.
     """
-    if found.n < 3 or found.span is None or found.standard_deviation is None:
+    if found.span is None or found.standard_deviation is None:
         return None
-    n, variance = found.n, (found.standard_deviation / found.span) ** 2
+    n = found.n
+    noise = n * (found.standard_deviation / found.span) ** 2
 
     @cache
     def is_told(lost: int) -> float:
         """The chance that so many lost tasks are called lower."""
-        noise = (n - lost) * variance
         needed = NORMAL_975 * math.sqrt(noise + lost - lost * lost / n + ADDED)
         if noise == 0:
             return float(lost > needed)
         return math.erfc((needed - lost) / math.sqrt(2 * noise)) / 2
 
+    if is_told(n) < POWER:
+        return None
     low, high = 0.0, 2 / n
     while high < 1 and _power(high, n, is_told) < POWER:
         low, high = high, 2 * high
