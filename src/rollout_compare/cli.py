@@ -153,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         "--margin",
         metavar="M",
         type=_measured(options.margin),
-        help="largest difference of mean rewards that does not matter",
+        help="largest difference of mean rewards that does not matter: 0.02 or 2%%",
     )
     add(
         "--tail",

@@ -39,13 +39,17 @@ def condition(text: str) -> tuple[str, str]:
 
 
 def margin(text: str) -> float:
-    """The largest difference of mean rewards that does not matter, in units of rewards."""
+    """The largest difference of mean rewards that does not matter, in units of rewards: `0.02` or `2%`."""
+    digits = text.strip()
+    if digits.endswith("%"):
+        # Not divided by 100: 2.8% is the number that 0.028 is.
+        digits = f"{digits[:-1].strip()}e-2"
     try:
-        number = float(text)
+        number = float(digits)
     except ValueError:
         number = 0.0
     if not 0 < number < float("inf"):
-        raise ValueError("a number above 0")
+        raise ValueError("a difference above 0, such as 0.02 or 2%")
     return number
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from rollout_compare.core.errors import CompareInputError
+from rollout_compare.core.errors import CompareInputError, UsageError
 from rollout_compare.core.joining.join import Joined, join
 from rollout_compare.core.joining.keyed import Keyed
-from rollout_compare.core.judging.assessment import Assessment, assess
+from rollout_compare.core.judging.assessment import Assessment, Statistics, assess
 from rollout_compare.core.judging.baseline import Baseline, NoBaseline, OneSided
 from rollout_compare.core.judging.checks import check
 from rollout_compare.core.judging.classify import Tasks, Tasksets, mean
@@ -60,7 +60,8 @@ def compare(old: Side, new: Side, *, margin: float | None = None, redact: Redact
     that there is none larger. `redact` takes secrets out of the names of tasks and out of every sentence; tasks are
     joined and ordered by what their names were before.
 
-    Raises CompareInputError when neither side has a row, or when the rows name no task.
+    Raises CompareInputError when neither side has a row, or when the rows name no task; UsageError for a margin of 1 or
+    more, where all rewards lie between 0 and 1.
     """
     if not len(old) and not len(new):
         where = " and ".join(dict.fromkeys(old.paths + new.paths))
@@ -70,7 +71,9 @@ def compare(old: Side, new: Side, *, margin: float | None = None, redact: Redact
     tasks = Tasks(sides, joined.match, redact.all(joined.match.labels), _tasksets(joined, redact))
     counts = tasks.counts()
     assessment = assess(joined, tasks)
-    warnings = check(joined, tasks, counts)
+    if margin is not None:
+        _check_margin(margin, assessment.statistics)
+    warnings = check(joined, tasks, counts, assessment.rewards)
     verdict = judge(joined, warnings, counts, assessment, margin)
     notes = [*_notes(joined, tasks), *_untested(assessment)]
 
@@ -90,6 +93,15 @@ def compare(old: Side, new: Side, *, margin: float | None = None, redact: Redact
         assessment,
         verdict._replace(sentences=tuple(map(shown, verdict.sentences))),
     )
+
+
+def _check_margin(margin: float, found: Statistics) -> None:
+    """See that a margin is not meant in points, which would allow any difference."""
+    if margin >= 1 and found.rewards_are_shares and found.n:
+        message = (
+            f"a margin of {margin:g} allows any difference: all rewards lie between 0 and 1, where 0.02 is 2 points"
+        )
+        raise UsageError(message)
 
 
 def describe(new: Side, absent: NoBaseline, *, redact: Redaction = KEEP) -> Comparison:

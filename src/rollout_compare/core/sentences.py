@@ -13,6 +13,8 @@ _OPEN, _CLOSE = "\x02", "\x03"
 _MARKED = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
 _FIRST_CLAUSE = re.compile(f"(?:{_MARKED.pattern}|[^;{_OPEN}])*")
 _IN_TICKS = re.compile(f"`{_MARKED.pattern}`|{_MARKED.pattern}")
+_CLEAR = 0.05
+"""The p-value below which a difference is called clear."""
 
 
 Marked = NewType("Marked", str)
@@ -125,10 +127,15 @@ def figure(number: float, form: str) -> Marked:
 
 
 def p_text(p: float) -> Marked:
-    """A p-value to two significant digits and at most three decimals; `<0.001` below."""
+    """A p-value to two significant digits and at most three decimals; `<0.001` below.
+
+    With more of both where it takes them to be on the right side of 0.05: 0.0497, not 0.05.
+    """
     if p < 0.001:
         return told("<0.001")
     if p >= 0.995:
         return told("1")
     two = told("{:.2g}", p)
+    if (float(two) < _CLEAR) != (p < _CLEAR):
+        return next(text for digits in range(3, 18) if float(text := figure(p, f".{digits}g")) < _CLEAR)
     return told("{:.3f}", p) if len(two) > len("0.000") else two if len(two) > len("0.0") else told("{:.2f}", p)

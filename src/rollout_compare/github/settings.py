@@ -95,7 +95,9 @@ class Settings(BaseModel):
         description="Failure classes whose recorded failures count as reward 0, one per line; `missing` stands for "
         "planned rollouts that left no row.",
     )
-    margin: Margin = Field(None, description="Largest difference of mean rewards that does not matter, such as 0.02.")
+    margin: Margin = Field(
+        None, description="Largest difference of mean rewards that does not matter, such as 0.02 or 2%."
+    )
     redact: Patterns = Field(
         [], description="Regular expressions, one per line; what matches is shown as `[redacted]`."
     )

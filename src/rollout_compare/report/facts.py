@@ -260,7 +260,7 @@ class Facts:
             return list(_figures_of_one(self.comparison.one_sided))
         found, figures = self.statistics, []
         if found.mean_old is not None and found.mean_new is not None and found.mean_difference is not None:
-            difference = signed(found.mean_difference)
+            difference = signed(found.mean_difference, found.interval)
             means = mean_text(found.mean_old), mean_text(found.mean_new)
             figures.append(
                 Figure(
@@ -305,7 +305,7 @@ class Facts:
             group.by,
             shortened(group.name, NAME_LIMIT, self.redact),
             group.n,
-            "" if group.mean_difference is None else signed(group.mean_difference),
+            "" if group.mean_difference is None else signed(group.mean_difference, group.interval),
             spread(group.interval),
             "" if group.p_adjusted is None else p_text(group.p_adjusted),
         )

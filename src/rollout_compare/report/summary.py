@@ -205,6 +205,8 @@ class StatisticsSummary(_Model):
     """Tokens and seconds."""
     rewards_are_shares: bool
     """Whether all rewards lie between 0 and 1."""
+    reward_span: float | None
+    """How far the rewards and 0 lie apart; 1 when all are 0."""
     constant: bool
     """Whether all paired tasks differ by the same amount."""
 

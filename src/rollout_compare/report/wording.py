@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rollout_compare.core.redaction import shortened
@@ -15,6 +16,7 @@ NAME_LIMIT = 200
 _MINUS = "\N{MINUS SIGN}"
 _WIDE = 1e6
 """Rewards from here on are told by their power of ten."""
+_DECIMALS, _MOST_DECIMALS = 3, 15
 _MOST_REWARDS = 20
 """How many repeats of a task are told one by one."""
 
@@ -55,9 +57,19 @@ def mean_text(number: float) -> str:
     return (f"{number:.3f}" if abs(number) < _WIDE else f"{number:.3g}").replace("-", _MINUS)
 
 
-def signed(number: float) -> str:
-    """A difference of mean rewards, with its sign."""
-    return without_zero(f"{number:+.3f}" if abs(number) < _WIDE else f"{number:+.3g}")
+def signed(number: float, interval: Interval | None = None) -> str:
+    """A difference of mean rewards, with its sign, and as many decimals as its interval is told with."""
+    return without_zero(f"{number:+.{_decimals(interval)}f}" if abs(number) < _WIDE else f"{number:+.3g}")
+
+
+def _decimals(interval: Interval | None) -> int:
+    """As many decimals as it takes to tell an interval from nothing, and a bound that is not 0 from 0; 3 at least."""
+    if interval is None or interval.low == interval.high:
+        return _DECIMALS
+    smallest = interval.high / 2 - interval.low / 2
+    if interval.low > 0 or interval.high < 0:
+        smallest = min(smallest, abs(interval.low), abs(interval.high))
+    return min(_MOST_DECIMALS, max(_DECIMALS, math.ceil(-math.log10(smallest))))
 
 
 def whole(number: int) -> str:
@@ -67,7 +79,7 @@ def whole(number: int) -> str:
 
 def spread(interval: Interval | None) -> str:
     """A confidence interval in words; empty when there is none."""
-    return "" if interval is None else f"95% CI {signed(interval.low)} to {signed(interval.high)}"
+    return "" if interval is None else f"95% CI {signed(interval.low, interval)} to {signed(interval.high, interval)}"
 
 
 def without_zero(text: str) -> str:

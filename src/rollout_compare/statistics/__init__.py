@@ -2,7 +2,8 @@
 
 | module | what is in it |
 |:--|:--|
-| `paired` | the mean difference of paired numbers, how sure it is, and what it can resolve |
+| `paired` | the mean difference of paired numbers, and how sure it is |
+| `resolution` | how large a loss would have to be to be found mostly |
 | `flips` | is a number of losses against a number of wins more than chance? |
 | `evidence` | one task with repeats: is its difference more than chance? |
 | `noise` | what would change if the same runs were made again |

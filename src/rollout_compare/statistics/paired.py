@@ -1,4 +1,4 @@
-"""The same tasks on two sides: the mean difference, how sure it is, and what it can resolve."""
+"""The same tasks on two sides: the mean difference, and how sure it is."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from rollout_compare.statistics.magnitude import NOISE, exponent_of, mean, scaled, unscaled
-from rollout_compare.statistics.student import quantile, two_sided_p
+from rollout_compare.statistics.student import two_sided_p
 
-Method = Literal["t", "bonett-price"]
+Method = Literal["added-pair"]
 
 LEVEL = 0.95
-POWER = 0.80
-_NORMAL = 1.959963984540054  # the normal quantile of 0.975
+NORMAL_975 = 1.959963984540054
+"""The normal quantile of 0.975, which a 95% interval reaches to on either side."""
+ADDED = 2
+"""How many differences of the largest size the spread of an interval has besides those that were seen."""
+TINY = 1e-6
+"""A difference of at most this share of what the rewards span is rounding."""
 _ROUNDING = 1e-12  # of a difference, relative to it
 
 
@@ -27,111 +31,120 @@ class Interval(NamedTuple):
 
 
 class Paired(NamedTuple):
-    """What `compare_pairs` found. Means, deviation, errors and resolution are in the units of the rewards.
+    """What `compare_pairs` found. Means, deviation, error, interval and span are in the units of the rewards.
 
-    `lost` and `won`: how many differences are below and above 0. `constant`: the differences (two or more) are all the
-    same, which is why there is no p-value and no resolution, and no t interval.
+    `span`: how far the rewards and 0 lie apart, 1 when all rewards are 0. `lost` and `won`: how many differences are
+    below and above 0. `constant`: the differences (two or more) are all the same, which is why there is no p-value.
     """
 
     n: int
     mean_old: float | None = None
     mean_new: float | None = None
     mean_difference: float | None = None
+    standard_deviation: float | None = None
     standard_error: float | None = None
     interval: Interval | None = None
     p_value: float | None = None
-    resolution: float | None = None
+    span: float | None = None
     lost: int = 0
     won: int = 0
     constant: bool = False
 
 
-def compare_pairs(old: Sequence[float], new: Sequence[float], *, method: Method = "t", bounded: bool = False) -> Paired:
+def compare_pairs(old: Sequence[float], new: Sequence[float], *, lowest: float = 0.0, highest: float = 0.0) -> Paired:
     """Compare paired numbers, `old[i]` with `new[i]`: one number a task and side, each task weighing the same.
 
-    d_i = new_i - old_i, 0 where |d_i| ≤ 1e-9; m = mean of d_i; SE = sd(d)/√n with the n-1 of an unbiased variance;
-    interval m ± t(0.975, n-1) · SE; p two-sided from m/SE with n-1 degrees of freedom;
-    resolution (t(0.975, n-1) + t(0.80, n-1)) · SE: the smallest true difference found in 80% of such comparisons.
+    d_i = new_i - old_i, 0 where it is `tolerance` or less; m = mean of d_i; SE = sd(d)/√n with the n-1 of an unbiased
+    variance; p two-sided from m/SE, Student's t with n-1 degrees of freedom. With R = the span of all rewards and 0
+    (1 when all rewards are 0) the interval is
 
-    `method` "bonett-price" is for rewards that are all 0 or 1, one run a task and side: the interval is that of
-    `bonett_price`, the rest stays. `bounded` says that all rewards lie between 0 and 1: the interval then stays
-    between -1 and 1.
+        m ± 1.959964 · √(Σ(d_i - m)² + 2 R²) / n
 
-    n = 0: no figure. n = 1: the means only. All d_i equal (up to 1e-9, or 1e-12 of the difference): SE is 0, and there
-    is no t interval, no p, no resolution: such data do not show how much they vary. A figure too large for a float is
-    None.
+    as if one task more had lost all that there is to lose, and one had won as much. So it does not close up when
+    little or nothing changed, and it stretches with the rewards. Ten tasks of 0 and 1, two of them lost: Σ(d_i - m)² =
+    2 · 0.8² + 8 · 0.2² = 1.6, and -0.2 ± 1.96 · √3.6/10 is -0.572 to +0.172.
 
-    Source: Student, Biometrika 6 (1908), 1-25; Bloom, Evaluation Review 19 (1995), 547-556, for the resolution.
-    Raises ValueError when the sides differ in length, a number is not finite, or "bonett-price" is asked for
-    differences other than -1, 0 and 1.
+    Where the numbers are means, `lowest` and `highest` are the smallest and the largest single reward behind them.
+    When all lie between 0 and 1, the interval stays between -1 and 1.
+
+    n = 0: no figure. n = 1: the means and the span only. All d_i equal (up to the tolerance, or 1e-12 of the
+    difference): SE is 0, and there is no p. A figure too large for a float is None.
+
+    Source: Student, Biometrika 6 (1908), 1-25, for p. The added pair is in the spirit of Agresti and Min, Statistics
+    in Medicine 24 (2005), 729-740, and of Bonett and Price, Journal of Educational and Behavioral Statistics 37
+    (2012), 479-488: for rewards of 0 and 1 it is the latter's interval, but for n in place of their n + 2.
+    `tools/interval_table.py` has measured it.
+    Raises ValueError when the sides differ in length, or a number is not finite.
     """
     if len(old) != len(new):
         raise ValueError("paired numbers come in pairs")
     if not old:
         return Paired(0)
-    differences, exponent = _differences(old, new)
-    n = len(differences)
-    lost, won = sum(d < 0 for d in differences), sum(d > 0 for d in differences)
+    means = mean(old), mean(new)
+    lowest, highest = min(0.0, lowest, *map(min, (old, new))), max(0.0, highest, *map(max, (old, new)))
+    differences, exponent = _differences(old, new, lowest, highest)
     middle = mean(differences)
-    found = Paired(n, mean(old), mean(new), unscaled(middle, exponent), lost=lost, won=won)
-    if n > 1:
-        found = _with_spread(found, differences, middle, exponent)
-    if method == "bonett-price":
-        if exponent or not set(differences) <= {-1.0, 0.0, 1.0}:
-            raise ValueError("Bonett and Price's interval is for rewards of 0 and 1")
-        found = found._replace(interval=bonett_price(lost, won, n))
-    elif bounded and found.interval is not None:
-        found = found._replace(interval=_clipped(found.interval))
-    return found
+    found = Paired(
+        len(differences),
+        *means,
+        unscaled(middle, exponent),
+        span=unscaled(_span(lowest, highest, exponent), exponent),
+        lost=sum(d < 0 for d in differences),
+        won=sum(d > 0 for d in differences),
+    )
+    return found if found.n == 1 else _with_spread(found, differences, middle, lowest, highest, exponent)
 
 
-def _differences(old: Sequence[float], new: Sequence[float]) -> tuple[Sequence[float], int]:
-    """new - old, 0 where that is noise, divided by 2^e so that their squares fit; and e, mostly 0."""
-    differences = [0.0 if -NOISE <= (d := b - a) <= NOISE else d for a, b in zip(old, new, strict=True)]
-    halved = math.inf in (max(differences), -min(differences))
-    if halved:
-        differences = [0.0 if -NOISE <= b - a <= NOISE else b / 2 - a / 2 for a, b in zip(old, new, strict=True)]
-    exponent = exponent_of(differences)
-    return scaled(differences, exponent), exponent + halved
+def tolerance(lowest: float, highest: float) -> float:
+    """The difference up to which two rewards are the same, where rewards lie between these, in their units.
+
+    A millionth of what the rewards and 0 span, and at least 1e-9: 32-bit floats round by up to 6e-8 of a number.
+    Source: measured on scores that were written by other programs.
+    """
+    # Each for itself: the span of the largest rewards is no float.
+    return max(NOISE, TINY * max(0.0, highest) - TINY * min(0.0, lowest))
 
 
-def _with_spread(found: Paired, differences: Sequence[float], middle: float, exponent: int) -> Paired:
+def _span(lowest: float, highest: float, exponent: int) -> float:
+    """How far the rewards and 0 lie apart, divided by 2^`exponent`; 1 when all rewards are 0."""
+    span = math.ldexp(highest, -exponent) - math.ldexp(lowest, -exponent)
+    return span if span > NOISE else 1.0
+
+
+def _differences(
+    old: Sequence[float], new: Sequence[float], lowest: float, highest: float
+) -> tuple[Sequence[float], int]:
+    """new - old, 0 where that is rounding, divided by 2^e so that their squares and the span's fit; and e, mostly 0."""
+    exponent = exponent_of((lowest, highest))
+    if exponent:
+        # One more: a difference may be twice as large as a reward.
+        exponent += 1
+        old, new = scaled(old, exponent), scaled(new, exponent)
+    tiny = math.ldexp(tolerance(lowest, highest), -exponent)
+    return [0.0 if -tiny <= (d := b - a) <= tiny else d for a, b in zip(old, new, strict=True)], exponent
+
+
+def _with_spread(
+    found: Paired, differences: Sequence[float], middle: float, lowest: float, highest: float, exponent: int
+) -> Paired:
     """Add what takes two differences or more; `differences` and `middle`, their mean, are divided by 2^`exponent`."""
-    low, high = min(differences), max(differences)
-    if high - low <= max(math.ldexp(NOISE, -exponent), _ROUNDING * max(high, -low)):
-        return found._replace(standard_error=0.0, constant=True)
-    n = found.n
-    deviation = math.sqrt(math.fsum([(x := d - middle) * x for d in differences]) / (n - 1))
+    n, low, high = found.n, min(differences), max(differences)
+    alike = max(math.ldexp(tolerance(lowest, highest), -exponent), _ROUNDING * max(high, -low))
+    constant = high - low <= alike
+    squares = 0.0 if constant else math.fsum([(x := d - middle) * x for d in differences])
+    deviation = math.sqrt(squares / (n - 1))
     error = deviation / math.sqrt(n)
-    reach = quantile((1 + LEVEL) / 2, n - 1)
-    bounds = unscaled(middle - reach * error, exponent), unscaled(middle + reach * error, exponent)
-    interval = None if bounds[0] is None or bounds[1] is None else Interval(bounds[0], bounds[1], LEVEL, "t")
+    span = _span(lowest, highest, exponent)
+    reach = NORMAL_975 * math.sqrt(squares + ADDED * span * span) / n
+    bounds = unscaled(middle - reach, exponent), unscaled(middle + reach, exponent)
+    interval = None
+    if bounds[0] is not None and bounds[1] is not None:
+        within = (-1.0, 1.0) if lowest == 0 and highest <= 1 else (-math.inf, math.inf)
+        interval = Interval(max(within[0], bounds[0]), min(within[1], bounds[1]), LEVEL, "added-pair")
     return found._replace(
+        standard_deviation=unscaled(deviation, exponent),
         standard_error=unscaled(error, exponent),
         interval=interval,
-        p_value=two_sided_p(middle / error, n - 1),
-        resolution=unscaled((reach + quantile(POWER, n - 1)) * error, exponent),
+        p_value=None if constant else two_sided_p(middle / error, n - 1),
+        constant=constant,
     )
-
-
-def bonett_price(lost: int, won: int, n: int) -> Interval | None:
-    """95% interval for a difference of paired proportions, as a share between -1 and 1; None for n < 2.
-
-    With p_b = (lost+1)/(n+2), p_c = (won+1)/(n+2) and D = p_c - p_b: D ± 1.959964 · √((p_b + p_c - D²)/(n+2)).
-    The Laplace counts keep it from closing up when nothing is lost or won, and move its middle a little to 0.
-
-    Source: Bonett and Price, Journal of Educational and Behavioral Statistics 37 (2012), 479-488.
-    Raises ValueError for a negative count, or more flips than n.
-    """
-    if lost < 0 or won < 0 or lost + won > n:
-        raise ValueError("lost and won are part of the n")
-    if n < 2:
-        return None
-    p_lost, p_won = (lost + 1) / (n + 2), (won + 1) / (n + 2)
-    middle = p_won - p_lost
-    reach = _NORMAL * math.sqrt((p_lost + p_won - middle * middle) / (n + 2))
-    return _clipped(Interval(middle - reach, middle + reach, LEVEL, "bonett-price"))
-
-
-def _clipped(interval: Interval) -> Interval:
-    return interval._replace(low=max(-1.0, interval.low), high=min(1.0, interval.high))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 NORMAL_ABOVE = 2000
 """Beyond so many degrees of freedom the normal distribution stands in: the 95% quantiles differ by 0.0012."""
 
 _TAIL = 1e-3
 _NEGLIGIBLE = 1e-17
-_MOST_STEPS = 500
 
 
 def two_sided_p(t: float, df: int) -> float:
@@ -57,38 +55,6 @@ def _rest(term: float, power: int, square: float) -> float:
         term *= square * (power + 1) / (power + 2)
         power += 2
     return total
-
-
-@lru_cache(maxsize=4096)
-def quantile(probability: float, df: int) -> float:
-    """The t that Student's T with `df` degrees of freedom stays below with this probability, in standard errors.
-
-    Newton's method on `two_sided_p`, from 0. For t > 0 the tail is convex and falling, so that every step stays
-    short of the root: no bracket is needed. About ten steps, however many degrees of freedom.
-
-    Source: as for `two_sided_p`; the density is that of Abramowitz and Stegun, 26.7.1.
-    Raises ValueError when `df` is less than 1 or the probability is not between 0 and 1.
-    """
-    _check(df)
-    if not 0 < probability < 1:
-        raise ValueError(f"no quantile for the probability {probability}")
-    if probability < 0.5:
-        return -quantile(1 - probability, df)
-    outside = 2 * (1 - probability)
-    t = 0.0
-    for _ in range(_MOST_STEPS):
-        step = (two_sided_p(t, df) - outside) / (2 * _density(t, df))
-        t += step
-        if step <= 1e-15 * t:
-            break
-    return t
-
-
-def _density(t: float, df: int) -> float:
-    if df > NORMAL_ABOVE:
-        return math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
-    height = math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(df * math.pi)
-    return height * math.exp(-(df + 1) / 2 * math.log1p(t * t / df))
 
 
 def _check(df: int) -> None:

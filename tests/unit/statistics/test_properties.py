@@ -15,7 +15,8 @@ from rollout_compare.statistics.evidence import fisher_exact, permutation_test, 
 from rollout_compare.statistics.flips import sign_test
 from rollout_compare.statistics.multiple import holm
 from rollout_compare.statistics.noise import noise_floor, rerun_standard_error
-from rollout_compare.statistics.paired import bonett_price, compare_pairs
+from rollout_compare.statistics.paired import compare_pairs
+from rollout_compare.statistics.resolution import resolution
 from rollout_compare.statistics.student import two_sided_p
 
 REWARD = st.one_of(
@@ -37,15 +38,16 @@ def numbers(found: Any) -> Iterator[float]:
         yield found
 
 
-@given(PAIRS, st.booleans())
-def test_figures_of_any_rewards_are_finite(pairs: list[tuple[float, float]], bounded: bool) -> None:
-    found = compare_pairs([a for a, _ in pairs], [b for _, b in pairs], bounded=bounded)
+@given(PAIRS)
+def test_figures_of_any_rewards_are_finite(pairs: list[tuple[float, float]]) -> None:
+    found = compare_pairs([a for a, _ in pairs], [b for _, b in pairs])
     assert all(map(math.isfinite, numbers(found)))
     assert found.p_value is None or 0 <= found.p_value <= 1
     assert found.lost + found.won <= found.n
     if found.interval is not None:
-        assert found.interval.low <= found.interval.high
-        assert not bounded or -1 <= found.interval.low <= found.interval.high <= 1
+        assert found.interval.low < found.interval.high
+    if pairs and all(0 <= reward <= 1 for pair in pairs for reward in pair):
+        assert found.interval is None or -1 <= found.interval.low < found.interval.high <= 1
 
 
 @given(PAIRS)
@@ -53,7 +55,8 @@ def test_swapping_the_sides_mirrors_the_figures(pairs: list[tuple[float, float]]
     old, new = [a for a, _ in pairs], [b for _, b in pairs]
     here, there = compare_pairs(old, new), compare_pairs(new, old)
     assert (here.n, here.constant, here.p_value) == (there.n, there.constant, there.p_value)
-    assert (here.standard_error, here.resolution) == (there.standard_error, there.resolution)
+    assert (here.standard_error, here.span) == (there.standard_error, there.span)
+    assert resolution(here) == resolution(there)
     assert (here.lost, here.won) == (there.won, there.lost)
     assert (here.mean_old, here.mean_new) == (there.mean_new, there.mean_old)
     assert (here.mean_difference is None) == (there.mean_difference is None)
@@ -75,19 +78,31 @@ def test_the_order_of_the_tasks_does_not_matter(pairs: list[tuple[float, float]]
 def test_the_mean_difference_lies_within_the_interval_and_is_the_exact_mean(pairs: list[tuple[float, float]]) -> None:
     found = compare_pairs([a for a, _ in pairs], [b for _, b in pairs])
     exact = sum(Fraction(b) - Fraction(a) for a, b in pairs) / len(pairs)
-    assert found.mean_difference == pytest.approx(float(exact), abs=1e-6)
+    # A millionth of what the rewards and 0 span is rounding.
+    rounding = max(1e-6, 1e-6 * (max(0.0, *map(max, pairs)) - min(0.0, *map(min, pairs))))
+    assert found.mean_difference == pytest.approx(float(exact), abs=rounding * 1.001)
     if found.interval is not None and found.mean_difference is not None:
         assert found.interval.low <= found.mean_difference <= found.interval.high
 
 
-@given(st.integers(0, 400), st.integers(0, 400), st.integers(0, 400))
-def test_bonett_and_prices_interval_is_within_bounds_and_never_closed(lost: int, won: int, rest: int) -> None:
-    found, mirrored = bonett_price(lost, won, lost + won + rest), bonett_price(won, lost, lost + won + rest)
-    if found is None or mirrored is None:
-        assert lost + won + rest < 2
-        return
-    assert -1 <= found.low < found.high <= 1
-    assert (found.low, found.high) == pytest.approx((-mirrored.high, -mirrored.low))
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=20), st.integers(1, 300))
+def test_rewards_times_a_power_of_two_have_an_interval_as_many_times_as_wide(
+    pairs: list[tuple[float, float]], power: int
+) -> None:
+    old, new = [1.0, *(a for a, _ in pairs)], [0.0, *(b for _, b in pairs)]
+    here = compare_pairs([-reward for reward in old], [-reward for reward in new])
+    there = compare_pairs([math.ldexp(-a, power) for a in old], [math.ldexp(-b, power) for b in new])
+    assert here.interval is not None
+    assert there.interval is not None
+    assert there.interval.low == pytest.approx(math.ldexp(here.interval.low, power), rel=1e-12)
+    assert there.interval.high == pytest.approx(math.ldexp(here.interval.high, power), rel=1e-12)
+
+
+@given(PAIRS)
+def test_a_resolution_is_a_loss_that_tasks_can_have(pairs: list[tuple[float, float]]) -> None:
+    found = compare_pairs([a for a, _ in pairs], [b for _, b in pairs])
+    resolved = resolution(found)
+    assert resolved is None or (found.span is not None and 0 < resolved <= found.span)
 
 
 @given(st.integers(0, 3000), st.integers(0, 3000))

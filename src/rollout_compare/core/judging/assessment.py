@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 import msgspec
 
 from rollout_compare.core.joining.join import Joined
-from rollout_compare.core.judging.classify import Pairs, Tasks, mean
+from rollout_compare.core.judging.classify import Tasks, mean
+from rollout_compare.core.judging.rewards import CountedRewards, counted_rewards
 from rollout_compare.core.reading.ids import ABSENT, Names
 from rollout_compare.core.reading.side import Side
 from rollout_compare.core.schema import FLIPS, REWARD_TOLERANCE, Both, SideName
@@ -24,7 +24,8 @@ from rollout_compare.statistics.flips import sign_test
 from rollout_compare.statistics.masks import Bracket, bracket
 from rollout_compare.statistics.multiple import holm
 from rollout_compare.statistics.noise import NoiseFloor, noise_floor, rerun_standard_error
-from rollout_compare.statistics.paired import Interval, Method, Paired, compare_pairs
+from rollout_compare.statistics.paired import Interval, Paired, compare_pairs
+from rollout_compare.statistics.resolution import resolution
 
 MOST_PERMUTATION_TESTS = 2_000
 """Flips whose graded repeats are tested by permutation: the biggest losses first."""
@@ -95,8 +96,10 @@ class Statistics(msgspec.Struct, frozen=True):
     secondary: list[Secondary]
     rewards_are_shares: bool
     """Whether all rewards lie between 0 and 1, so that differences are told in points."""
+    reward_span: float | None
+    """How far the rewards and 0 lie apart, 1 when all are 0: as much as a task can lose, as far as was seen."""
     constant: bool
-    """Whether all paired tasks differ by the same amount, which leaves no interval."""
+    """Whether all paired tasks differ by the same amount, which leaves no p-value."""
 
 
 class Assessment(NamedTuple):
@@ -104,14 +107,16 @@ class Assessment(NamedTuple):
 
     statistics: Statistics
     evidence: dict[int, Evidence]
+    rewards: CountedRewards
 
 
 def assess(joined: Joined, tasks: Tasks) -> Assessment:
     """Work out every figure of a comparison."""
     pairs = tasks.paired()
     sides = joined.sides.map(lambda side: side.side)
-    shares = _are_shares(tasks, pairs)
-    headline = _compared(pairs, shares=shares)
+    rewards = counted_rewards(tasks, pairs)
+    shares = rewards.are_shares
+    headline = compare_pairs(*pairs.means, lowest=rewards.lowest, highest=rewards.highest)
     masked = _Masked(tasks)
     comparable = len(tasks) - joined.match.unshared
     only = len(masked.old_only), len(masked.new_only)
@@ -133,37 +138,23 @@ def assess(joined: Joined, tasks: Tasks) -> Assessment:
         lost=headline.lost,
         won=headline.won,
         exact_p=sign_test(headline.lost, headline.won) if headline.n else None,
-        resolution=headline.resolution,
+        resolution=resolution(headline),
         solved=Solved(*map(_full, pairs.means)) if shares else None,
         noise_floor=noise_floor(*repeats),
         rerun_standard_error=rerun_standard_error(*repeats),
         bracket=masked.bracket(headline) if shares else None,
         masked_only=MaskedOnly(*only, sign_test(*only)),
-        groups=list(_groups(joined, tasks, shares=shares)),
+        groups=list(_groups(joined, tasks)),
         secondary=list(_secondary(sides, tasks, pairs.positions)),
         rewards_are_shares=shares,
+        reward_span=headline.span,
         constant=headline.constant,
     )
-    return Assessment(statistics, _evidence(tasks))
-
-
-def _are_shares(tasks: Tasks, pairs: Pairs) -> bool:
-    """Whether all rewards of the paired tasks lie between 0 and 1."""
-    if pairs.single:
-        return all(min(rewards) >= 0 and max(rewards) <= 1 for rewards in pairs.means if rewards)
-    sides: tuple[SideName, SideName] = ("old", "new")
-    rewards = (tasks.counted_rewards(position, side) for position in pairs.positions for side in sides)
-    return all(0 <= reward <= 1 for reward in chain.from_iterable(rewards))
+    return Assessment(statistics, _evidence(tasks, rewards.tiny), rewards)
 
 
 def _full(rewards: Sequence[float]) -> int:
     return sum(reward >= 1 - REWARD_TOLERANCE for reward in rewards)
-
-
-def _compared(pairs: Pairs, *, shares: bool) -> Paired:
-    binary = pairs.single and all(rewards.count(0.0) + rewards.count(1.0) == len(rewards) for rewards in pairs.means)
-    method: Method = "bonett-price" if binary else "t"
-    return compare_pairs(*pairs.means, method=method, bounded=shares)
 
 
 class _Masked:
@@ -194,10 +185,14 @@ class _Masked:
         )
 
 
-def _evidence(tasks: Tasks) -> dict[int, Evidence]:
+def _evidence(tasks: Tasks, tiny: frozenset[int]) -> dict[int, Evidence]:
+    """The evidence for each flip; of those that are `tiny`, which are no difference, p is 1 by any test."""
     found: dict[int, Evidence] = {}
     graded: list[tuple[float, int]] = []
     for at in tasks.positions(*FLIPS):
+        if at in tiny:
+            found[at] = Evidence("within_noise", 1.0)
+            continue
         old, new = tasks.counted_rewards(at, "old"), tasks.counted_rewards(at, "new")
         evidence = weigh_evidence(old, new, may_permute=False)
         if evidence.p is None and evidence.tag != "single_run" and can_permute(len(old), len(new)):
@@ -209,7 +204,7 @@ def _evidence(tasks: Tasks) -> dict[int, Evidence]:
     return found
 
 
-def _groups(joined: Joined, tasks: Tasks, *, shares: bool) -> Iterator[Group]:
+def _groups(joined: Joined, tasks: Tasks) -> Iterator[Group]:
     """The figures per taskset and per agent, when a side has several of them."""
     spanning = [(name, side.tasksets) for name, side in joined.sides.named() if len(side.taskset_codes()) > 1]
     several = [
@@ -219,12 +214,10 @@ def _groups(joined: Joined, tasks: Tasks, *, shares: bool) -> Iterator[Group]:
     ]
     for by, of_sides in (("taskset", spanning), ("agent", several)):
         if of_sides and (codes := of_sides[-1][1]) is not None:
-            yield from _grouped(by, tasks, of_sides[-1][0], codes, joined.sides.old.side.names, shares=shares)
+            yield from _grouped(by, tasks, of_sides[-1][0], codes, joined.sides.old.side.names)
 
 
-def _grouped(
-    by: str, tasks: Tasks, side: SideName, codes: array[int], names: Names, *, shares: bool
-) -> Iterator[Group]:
+def _grouped(by: str, tasks: Tasks, side: SideName, codes: array[int], names: Names) -> Iterator[Group]:
     """The figures of the paired tasks by the code of their rows on `side`, one of `names`."""
     members: dict[int, list[int]] = {}
     for position in tasks.paired().positions:
@@ -236,7 +229,10 @@ def _grouped(
     texts = list(names)
     for code, positions in members.items():
         if code != ABSENT:
-            figures.append((str(texts[code]), _compared(tasks.paired(positions), shares=shares)))
+            pairs = tasks.paired(positions)
+            rewards = counted_rewards(tasks, pairs)
+            found = compare_pairs(*pairs.means, lowest=rewards.lowest, highest=rewards.highest)
+            figures.append((str(texts[code]), found))
     figures.sort(key=lambda figure: figure[0])
     adjusted = holm([found.p_value for _, found in figures])
     for (label, found), p in zip(figures, adjusted, strict=True):

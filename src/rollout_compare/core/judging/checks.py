@@ -14,6 +14,7 @@ from rollout_compare.core.joining.keyed import Keyed
 from rollout_compare.core.judging.classify import Tasks
 from rollout_compare.core.judging.families import key_collapses_tasks
 from rollout_compare.core.judging.offers import reward_offers, where_offers
+from rollout_compare.core.judging.rewards import CountedRewards, scales_differ, tiny_differences
 from rollout_compare.core.judging.runs import repeated_rows, rerun_until_passed, rollouts_lost, same_rows
 from rollout_compare.core.reading.prompt import NO_PROMPT
 from rollout_compare.core.reading.side import NO_INDEX, Side
@@ -38,7 +39,7 @@ _SIGNIFICANT = 0.05
 _RUN_ID = field_name("_ng_run_id")
 
 
-def check(joined: Joined, tasks: Tasks, counts: dict[str, int]) -> list[CheckWarning]:
+def check(joined: Joined, tasks: Tasks, counts: dict[str, int], rewards: CountedRewards) -> list[CheckWarning]:
     """Every warning that applies, the gravest first."""
     explicit_index = contradiction_of_explicit_index(joined)
     found = [
@@ -48,12 +49,14 @@ def check(joined: Joined, tasks: Tasks, counts: dict[str, int]) -> list[CheckWar
         *key_collapses_tasks(joined),
         *joined.warnings,
         *([explicit_index] if explicit_index is not None else []),
+        *scales_differ(rewards),
         *_prompts_differ(joined),
         *_tasksets_differ(joined),
         *_low_overlap(joined),
         *_ids_almost_equal(joined),
         *_low_coverage(joined, tasks, counts),
         *_masking_differs(tasks),
+        *tiny_differences(rewards, tasks),
     ]
     for name, side in joined.sides.named():
         found += _no_rewards(side.side, name)

@@ -40,6 +40,8 @@ _TOLD: frozenset[WarningCode] = frozenset(
 )
 _NAMING: frozenset[WarningCode] = frozenset({"repeated_rows", "duplicate_rollouts"})
 """Those of which the verdict does not repeat the names of tasks."""
+_UNSEEN = 3
+"""Of n tasks, what happens to 3 in n is not seen at all in 5 of 100 cases: the rule of three."""
 
 
 class Verdict(NamedTuple):
@@ -99,6 +101,8 @@ def _not_comparable(joined: Joined, warnings: dict[WarningCode, CheckWarning]) -
             counted(joined.match.joined, "task"),
             field_name(TASK_INDEX),
         )
+    if "scales_differ" in warnings:
+        return told("Not comparable: {}.", warnings["scales_differ"].sentence.first_clause)
     if "rerun_until_passed" in warnings:
         return told("Not comparable: {}.", warnings["rerun_until_passed"].sentence.first_clause)
     return None
@@ -165,6 +169,9 @@ def _judged(
     units = Units.fit_for(found.interval, are_points=found.rewards_are_shares)
     interval, difference = found.interval, found.mean_difference or 0.0
     figures = told("{}; {}", _interval(units, found), _numbers(found))
+    if margin is not None and _is_within(margin, found):
+        within = told("No difference larger than {} ({}; {}).", units.exact(margin), units.signed(difference), figures)
+        return "within_margin", [within, *_way(interval)]
     if interval is not None and interval.high < 0:
         spread = units.range(-interval.high, -interval.low)
         lower = told("New is lower by {} (95% CI {} lower; {}).", units.amount(-difference), spread, _numbers(found))
@@ -177,9 +184,6 @@ def _judged(
         kind: VerdictKind = "lower" if found.lost > found.won else "higher"
         way = told("lower") if kind == "lower" else told("higher")
         return kind, [told("New is {} by {} ({}).", way, units.amount(abs(difference)), figures)]
-    if margin is not None and interval is not None and -margin <= interval.low and interval.high <= margin:
-        within = told("No difference larger than {} ({}; {}).", units.exact(margin), units.signed(difference), figures)
-        return "within_margin", [within]
     said = [told("No clear difference: {} ({}).", units.signed(difference), figures)]
     if interval is not None and found.resolution:
         smallest = units.amount(found.resolution)
@@ -187,13 +191,31 @@ def _judged(
     return "no_clear_difference", said
 
 
+def _is_within(margin: float, found: Statistics) -> bool:
+    """Whether no difference beyond the margin is left: neither by what was seen, nor by what so few tasks can show."""
+    interval, span = found.interval, found.reward_span
+    if interval is None or span is None or not -margin <= interval.low <= interval.high <= margin:
+        return False
+    return _UNSEEN * (span / found.n) <= margin
+
+
+def _way(interval: Interval | None) -> Iterator[Marked]:
+    """Which way a difference goes that does not matter."""
+    sign = _sign(interval)
+    if sign:
+        yield told("Within that, new is {}.", told("lower") if sign < 0 else told("higher"))
+
+
+def _sign(interval: Interval | None) -> int:
+    """The sign of all that an interval leaves possible; 0 when that is both signs."""
+    return 0 if interval is None else (interval.low > 0) - (interval.high < 0)
+
+
 def _interval(units: Units, found: Statistics) -> Marked:
     interval: Interval | None = found.interval
     if interval is not None:
         low, high = (units.signed(bound, unit=False) for bound in (interval.low, interval.high))
         return told("95% CI {} to {}", low, high)
-    if found.constant:
-        return told("no interval: every task differs by the same amount")
     return told("no interval: the rewards are too large for one")
 
 
@@ -243,5 +265,8 @@ def _single_runs(assessment: Assessment) -> Iterator[Marked]:
 def _borderline(kind: VerdictKind, found: Statistics) -> Iterator[Marked]:
     if kind == "too_little" or found.interval is None or found.exact_p is None:
         return
-    if (found.interval.low > 0 or found.interval.high < 0) != (found.exact_p < _SIGNIFICANT):
+    sign, is_clear = _sign(found.interval), found.exact_p < _SIGNIFICANT
+    if bool(sign) != is_clear:
         yield told("Borderline: the interval and the exact test disagree.")
+    elif is_clear and sign * (found.won - found.lost) < 0:
+        yield told("Borderline: the interval and the exact test speak for different directions.")

@@ -7,6 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import compress
 from typing import Any
 
@@ -17,6 +18,9 @@ from rollout_compare.core.schema import LABEL_LIMIT
 
 _NAN = float("nan")
 _INFINITE = float("inf")
+_MILLISECONDS_FROM = 1e11
+"""A larger time stamp is in milliseconds: in seconds it would be one of the year 5138."""
+_LONGEST_STAMP = 64
 
 
 @dataclass(slots=True)
@@ -87,7 +91,10 @@ class Provenance:
             self.agent_field = next((row.agent_ref.field for row in rows if row.agent_ref is not None), AgentRef.field)
         self.agents.append(agents, before, names)
         run_times = [row.agent_run_time for row in rows]
-        ends = [response and response.completed_at for response in responses]
+        ends = [
+            (response and response.completed_at) or row.finished_at
+            for response, row in zip(responses, rows, strict=True)
+        ]
         if "seconds" in self.measures or run_times.count(None) + ends.count(None) != 2 * len(rows):
             self._measure("seconds", before, list(map(_seconds, rows)))
 
@@ -128,15 +135,36 @@ def _tells(responses: Sequence[Response | None]) -> list[bool]:
 
 
 def _seconds(row: Row) -> float | None:
-    """How long the attempt took: what the agent measured, else from the response's creation to its completion."""
+    """How long the attempt took: what the agent measured, else from the response's creation to its completion.
+
+    Where neither tells, from the attempt's start to its end.
+    """
     measured = finite_number(row.agent_run_time)
     if measured is not None:
         return measured
     response = row.response
-    began, ended = (
-        (None, None) if response is None else map(finite_number, (response.created_at, response.completed_at))
-    )
-    return None if began is None or ended is None else max(0.0, ended - began)
+    answered = None if response is None else _between(response.created_at, response.completed_at)
+    return answered if answered is not None else _between(row.started_at, row.finished_at)
+
+
+def _between(began: Any, ended: Any) -> float | None:
+    """The seconds between two time stamps: numbers of seconds or of milliseconds, or ISO 8601 texts."""
+    start, end = _moment(began), _moment(ended)
+    if isinstance(start, float) and isinstance(end, float):
+        return max(0.0, end - start)
+    if isinstance(start, datetime) and isinstance(end, datetime) and (start.tzinfo is None) == (end.tzinfo is None):
+        return max(0.0, (end - start).total_seconds())
+    return None
+
+
+def _moment(value: Any) -> float | datetime | None:
+    if isinstance(value, str):
+        try:
+            return datetime.fromisoformat(value) if len(value) <= _LONGEST_STAMP else None
+        except ValueError:
+            return None
+    number = finite_number(value)
+    return number / 1000 if number is not None and number > _MILLISECONDS_FROM else number
 
 
 def finite_number(value: Any) -> float | None:

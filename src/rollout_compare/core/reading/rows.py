@@ -102,6 +102,8 @@ class Row(msgspec.Struct, gc=False):
     run_id: Any = msgspec.field(name="_ng_run_id", default=None)
     agent_ref: AgentRef | None = None
     agent_run_time: Any = None
+    started_at: Any = None
+    finished_at: Any = None
     attempt_index: Any = msgspec.field(name="_ng_attempt_index", default=None)
     ng_rollout_id: Any = msgspec.field(name="_ng_rollout_id", default=None)
     rollout_id: Any = None
