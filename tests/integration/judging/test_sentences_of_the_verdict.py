@@ -34,12 +34,12 @@ def judge(rollouts: Rollouts, summary: Summary) -> Callable[..., Json]:
 def test_the_worked_example_is_judged_as_on_the_page(judge: Callable[..., Json]) -> None:
     found = judge(rows([1] * 70 + [0] * 30), rows([0] * 11 + [1] * 60 + [0] * 29))
     assert found["verdict"]["sentence"] == (
-        "New is lower by 10.0 points (95% CI 2.9 to 16.7 lower; 100 paired tasks; 11 lost, 1 won, exact p 0.006). "
+        "New is lower by 10.0 points (95% CI 2.9 to 17.1 lower; 100 paired tasks; 11 lost, 1 won, exact p 0.006). "
         "Single runs: some of these flips would appear on a rerun."
     )
     turned = judge(rows([0] * 11 + [1] * 60 + [0] * 29), rows([1] * 70 + [0] * 30))
     assert turned["verdict"]["sentence"] == (
-        "New is higher by 10.0 points (95% CI 2.9 to 16.7 higher; 100 paired tasks; 1 lost, 11 won, exact p 0.006). "
+        "New is higher by 10.0 points (95% CI 2.9 to 17.1 higher; 100 paired tasks; 1 lost, 11 won, exact p 0.006). "
         "Single runs: some of these flips would appear on a rerun."
     )
 
@@ -54,8 +54,8 @@ def test_the_repeats_of_the_page_are_judged_as_there(judge: Callable[..., Json])
 
     found = judge(side([4, 4, 4, 4, 3, 3, 2, 2, 1, 0, 0, 0]), side([0, 1, 4, 4, 3, 2, 2, 3, 1, 0, 0, 0]))
     assert found["verdict"]["sentence"] == (
-        f"No clear difference: {MINUS}14.6 points (95% CI {MINUS}37.5 to +8.3; 12 paired tasks; 3 lost, 1 won, exact p "
-        "0.62). Differences under about 32.0 points are below what this comparison can resolve."
+        f"No clear difference: {MINUS}14.6 points (95% CI {MINUS}44.8 to +15.7; 12 paired tasks; 3 lost, 1 won, exact "
+        "p 0.62). Differences under about 56.5 points are below what this comparison can resolve."
     )
 
 
@@ -63,11 +63,12 @@ def test_a_file_against_itself_is_judged_as_on_the_page(judge: Callable[..., Jso
     same = rows([1] * 70 + [0] * 30)
     numbers = "100 paired tasks; 0 lost, 0 won, exact p 1"
     assert judge(same, same)["verdict"]["sentence"] == (
-        f"Both sides hold the same rows. No clear difference: 0.0 points (95% CI {MINUS}2.7 to +2.7; {numbers})."
+        f"Both sides hold the same rows. No clear difference: 0.0 points (95% CI {MINUS}2.8 to +2.8; {numbers}). "
+        "Differences under about 7.8 points are below what this comparison can resolve."
     )
     assert judge(same, same, "--margin", 0.05)["verdict"]["sentence"] == (
         "Both sides hold the same rows. "
-        f"No difference larger than 5 points (0.0 points; 95% CI {MINUS}2.7 to +2.7; {numbers})."
+        f"No difference larger than 5 points (0.0 points; 95% CI {MINUS}2.8 to +2.8; {numbers})."
     )
 
 
@@ -124,10 +125,26 @@ def test_differences_too_large_for_an_interval_are_said_to_be_so(judge: Callable
     assert "(no interval: the rewards are too large for one; 12 paired tasks" in found["verdict"]["sentence"]
 
 
-def test_a_constant_shift_is_said_to_have_no_interval(judge: Callable[..., Json]) -> None:
+def test_a_constant_shift_has_an_interval_too(judge: Callable[..., Json]) -> None:
+    # 25 ± 2.7718 * 50/12 = 11.549 points, as rewards go up to 0.5.
     found = judge(rows([0.25] * 12), rows([0.5] * 12))
     assert found["verdict"]["kind"] == "higher"
-    assert "(no interval: every task differs by the same amount; 12 paired tasks" in found["verdict"]["sentence"]
+    assert "(95% CI 13.5 to 36.5 higher; 12 paired tasks; 0 lost, 12 won" in found["verdict"]["sentence"]
+
+
+def test_a_difference_that_does_not_matter_is_told_with_its_way(judge: Callable[..., Json]) -> None:
+    # 0.01 or 0.03 lost of each of 200: ssd 0.02, R 0.9: 1.959964 * √(0.02 + 1.62)/200 = 0.01255.
+    old = [0.5] * 199 + [0.9]
+    lower = [reward - (0.01, 0.03)[at % 2] for at, reward in enumerate(old)]
+    found = judge(rows(old), rows(lower), "--margin", 0.05)
+    assert found["verdict"]["sentence"].startswith(
+        f"No difference larger than 5 points ({MINUS}2.0 points; 95% CI {MINUS}3.3 to {MINUS}0.7; 200 paired tasks; "
+        "200 lost, 0 won, exact p <0.001). Within that, new is lower."
+    )
+    turned = judge(rows(lower), rows(old), "--margin", "5%")
+    assert "exact p <0.001). Within that, new is higher." in turned["verdict"]["sentence"]
+    # By a margin that the interval exceeds, it is a loss like any other.
+    assert judge(rows(old), rows(lower), "--margin", 0.03)["verdict"]["kind"] == "lower"
 
 
 def test_tests_of_graded_repeats_go_to_the_biggest_losses_only(judge: Callable[..., Json]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,7 +141,7 @@ def test_what_is_not_comparable_is_said_before_any_loss(judge: Judge) -> None:
     old, new = prompted(named=False, count=40, other=30)
     for row in new:
         row["reward"] = 0.0
-    assert judge((old, new), "--margin", "1")["kind"] == "not_comparable"
+    assert judge((old, new), "--margin", "0.9")["kind"] == "not_comparable"
 
 
 # 2. Too little to conclude
@@ -176,12 +177,12 @@ def test_ten_tasks_and_half_of_all_are_enough(scored: int, masked: int, judge: J
 # 3. Lower or higher
 
 
-LOWER = "New is lower by 10.0 points (95% CI 2.9 to 16.7 lower; 100 paired tasks; 11 lost, 1 won, exact p 0.006)."
-HIGHER = "New is higher by 10.0 points (95% CI 2.9 to 16.7 higher; 100 paired tasks; 1 lost, 11 won, exact p 0.006)."
+LOWER = "New is lower by 10.0 points (95% CI 2.9 to 17.1 lower; 100 paired tasks; 11 lost, 1 won, exact p 0.006)."
+HIGHER = "New is higher by 10.0 points (95% CI 2.9 to 17.1 higher; 100 paired tasks; 1 lost, 11 won, exact p 0.006)."
 
 
 @pytest.mark.parametrize(("lost", "won", "kind", "start"), [(11, 1, "lower", LOWER), (1, 11, "higher", HIGHER)])
-@pytest.mark.parametrize("margin", [(), ("--margin", "0.5")], ids=["plain", "margin"])
+@pytest.mark.parametrize("margin", [(), ("--margin", "0.17")], ids=["plain", "margin"])
 def test_an_interval_without_zero_says_lower_or_higher(
     lost: int, won: int, kind: str, start: str, margin: tuple[str, ...], judge: Judge
 ) -> None:
@@ -193,39 +194,42 @@ def test_an_interval_without_zero_says_lower_or_higher(
 @pytest.mark.parametrize(
     ("shift", "count", "kind", "start"),
     [
-        (0.05, 12, "higher", "New is higher by 5.0 points"),
-        (-0.05, 12, "lower", "New is lower by 5.0 points"),
-        (0.0, 12, "no_clear_difference", "No clear difference"),
+        # ± 2.7718/count, as rewards go up to 1.
+        (0.1, 30, "higher", "New is higher by 10.0 points (95% CI 0.8 to 19.2 higher; 30 paired tasks; 0 lost, 30 won"),
+        (-0.1, 30, "lower", "New is lower by 10.0 points (95% CI 0.8 to 19.2 lower; 30 paired tasks; 30 lost, 0 won"),
+        (-0.1, 12, "no_clear_difference", f"No clear difference: {MINUS}10.0 points (95% CI {MINUS}33.1 to +13.1; 12"),
+        (0.0, 12, "no_clear_difference", f"No clear difference: 0.0 points (95% CI {MINUS}23.1 to +23.1; 12 paired"),
     ],
 )
-def test_a_constant_shift_is_judged_by_the_exact_test(
+def test_a_constant_shift_is_judged_by_the_interval(
     shift: float, count: int, kind: str, start: str, judge: Judge
 ) -> None:
-    # Twelve of twelve: p = 2 / 4096.
-    old = [0.1 + 0.07 * k for k in range(count)]
-    verdict = judge((tasks(old), tasks([reward + shift for reward in old])), "--margin", "0.2")
+    before, after = max(0.0, -shift), max(0.0, shift)
+    old = [before + (1 - before - after) * k / (count - 1) for k in range(count)]
+    verdict = judge((tasks(old), tasks([reward + shift for reward in old])), "--margin", "0.1")
     assert verdict["kind"] == kind
     assert verdict["sentence"].startswith(start)
-    assert "interval" in verdict["sentence"], "it says why there is none"
-    assert not re.search(r"95% CI|\[0|about 0|below what this comparison can resolve", verdict["sentence"])
+    # Twelve of twelve: p = 2 / 4096.
+    assert ("Borderline" in verdict["sentence"]) is (count == 12 and shift != 0)
 
 
 # 4. Within the margin
 
 
 def test_an_interval_inside_the_margin_says_so(judge: Judge) -> None:
-    # Nothing flips among 200: the interval is -1.4 to +1.4 points.
+    # Nothing flips among 200: the interval is -1.4 to +1.4 points, and 3 in 200 are 1.5.
     pair = lost_and_won(0, 0, 200)
     verdict = judge(pair, "--margin", "0.02")
     assert verdict["kind"] == "within_margin"
     assert verdict["sentence"].startswith("No difference larger than 2 points (")
     assert "200 paired tasks" in verdict["sentence"]
-    assert judge(pair, "--margin", "0.013")["kind"] == judge(pair)["kind"] == "no_clear_difference"
+    assert judge(pair, "--margin", "0.015")["kind"] == "within_margin"
+    assert judge(pair, "--margin", "0.0149")["kind"] == judge(pair)["kind"] == "no_clear_difference"
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_both_ends_of_the_interval_must_lie_inside_the_margin(sign: int, judge: Judge) -> None:
-    # -0.130 to 0.012 when nine are lost and three won.
+    # -0.132 to 0.012 when nine are lost and three won.
     lost, won = (9, 3)[::sign]
     pair = lost_and_won(lost, won, 100)
     assert judge(pair, "--margin", "0.1")["kind"] == "no_clear_difference"
@@ -233,12 +237,53 @@ def test_both_ends_of_the_interval_must_lie_inside_the_margin(sign: int, judge: 
 
 
 def test_the_margin_is_in_the_unit_of_the_rewards(judge: Judge) -> None:
-    # Half of the tasks gain and half lose 1 of 100: an interval far inside 0.5.
+    # Half of the tasks gain and half lose 1 of 100: 0 ± 1.96 * √(400 + 2 * 101²) / 400 = 0.707, and 303/400 = 0.758.
     pair = tasks([100.0] * 400), tasks([101.0, 99.0] * 200)
-    verdict = judge(pair, "--margin", "0.5")
+    verdict = judge(pair, "--margin", "0.8")
     assert verdict["kind"] == "within_margin"
-    assert verdict["sentence"].startswith("No difference larger than 0.5 (")
-    assert judge(pair, "--margin", "0.05")["kind"] == "no_clear_difference"
+    assert verdict["sentence"].startswith("No difference larger than 0.8 (")
+    for margin in ("0.75", "0.05", "5%"):
+        assert judge(pair, "--margin", margin)["kind"] == "no_clear_difference"
+
+
+def test_a_difference_inside_the_margin_comes_before_lower_and_higher(judge: Judge) -> None:
+    # -0.171 to -0.029 when eleven are lost and one won.
+    for lost, won, way in ((11, 1, "lower"), (1, 11, "higher")):
+        verdict = judge(lost_and_won(lost, won, 100), "--margin", "0.18")
+        assert verdict["kind"] == "within_margin"
+        assert f" Within that, new is {way}." in verdict["sentence"]
+        assert judge(lost_and_won(lost, won, 100), "--margin", "0.17")["kind"] == way
+
+
+def test_what_is_within_the_margin_on_both_sides_of_zero_goes_no_way(judge: Judge) -> None:
+    assert "Within that" not in judge(lost_and_won(9, 3, 100), "--margin", "0.14")["sentence"]
+
+
+@pytest.mark.parametrize(("margin", "same"), [("2%", "0.02"), ("2.8 %", "0.028"), ("15%", "0.15"), (" 0.5% ", "0.005")])
+def test_a_margin_in_percent_is_a_hundredth(margin: str, same: str, judge: Judge) -> None:
+    pair = lost_and_won(0, 0, 200)
+    assert judge(pair, "--margin", margin) == judge(pair, "--margin", same)
+
+
+@pytest.mark.parametrize("margin", ["1", "2", "100%", "1e300"])
+def test_a_margin_that_allows_any_difference_is_wrong_usage(
+    margin: str, rollouts: Rollouts, run: Compare, tmp_path: Path
+) -> None:
+    old, new = lost_and_won(9, 3, 100)
+    paths = rollouts.write("old.jsonl", old), rollouts.write("new.jsonl", new)
+    summary = tmp_path / "summary.json"
+    done = run(*paths, "--margin", margin, "--json", summary)
+    assert (done.status, done.out) == (2, "")
+    assert "0.02 is 2 points" in done.err
+    assert not summary.exists()
+
+
+def test_a_margin_of_one_is_small_among_large_rewards(judge: Judge) -> None:
+    assert judge((tasks([50.0] * 200), tasks([50.0] * 200)), "--margin", "1")["kind"] == "within_margin"
+
+
+def test_a_margin_of_one_is_no_fault_where_nothing_was_compared(judge: Judge) -> None:
+    assert judge((tasks([1.0] * 12), tasks([None] * 12)), "--margin", "1")["kind"] == "too_little"
 
 
 @pytest.mark.parametrize(
@@ -246,7 +291,7 @@ def test_the_margin_is_in_the_unit_of_the_rewards(judge: Judge) -> None:
     [
         ([1.0] * 200, [1.0] * 200, 0.025),
         ([1.0] * 200, [1.0] * 200, 0.0333),
-        ([1.0] * 200, [1.0] * 200, 0.01394),
+        ([1.0] * 200, [1.0] * 200, 0.01504),
         ([50.0] * 200, [51.0, 49.0] * 100, 12.3456),
         ([5e6] * 200, [5e6 + 1, 5e6 - 1] * 100, 1234567.0),
     ],
@@ -262,7 +307,7 @@ def test_no_smaller_margin_is_claimed_than_was_given(
     assert claimed >= margin * (1 - 1e-12), verdict["sentence"]
 
 
-@pytest.mark.parametrize("margin", ["0", "-0.02", "nan", "two", ""])
+@pytest.mark.parametrize("margin", ["0", "-0.02", "nan", "two", "", "0%", "-2%", "%", "nan%", "inf", "2%%", "2e1e1%"])
 def test_a_margin_that_is_no_difference_is_wrong_usage(margin: str, rollouts: Rollouts, run: Compare) -> None:
     path = rollouts.write("old.jsonl", tasks([1.0]))
     done = run(path, path, f"--margin={margin}")
@@ -278,8 +323,8 @@ def test_an_interval_with_zero_says_what_could_have_been_seen(judge: Judge) -> N
     assert verdict["kind"] == "no_clear_difference"
     assert verdict["sentence"].startswith(
         f"No clear difference: {MINUS}6.0 points "
-        f"(95% CI {MINUS}13.0 to +1.2; 100 paired tasks; 9 lost, 3 won, exact p 0.15). "
-        "Differences under about 9.7 points are below what this comparison can resolve."
+        f"(95% CI {MINUS}13.2 to +1.2; 100 paired tasks; 9 lost, 3 won, exact p 0.15). "
+        "Differences under about 13.7 points are below what this comparison can resolve."
     )
 
 
@@ -288,9 +333,8 @@ def test_the_same_rollouts_twice_show_no_clear_difference(repeats: int, judge: J
     sentence = judge(lost_and_won(0, 0, 100, repeats))["sentence"]
     assert sentence.startswith("No clear difference")
     assert "100 paired tasks" in sentence
-    assert "below what this comparison can resolve" not in sentence
-    # Single runs keep an interval; repeats that all agree have none.
-    assert ("95% CI" in sentence) is (repeats == 1)
+    assert f"95% CI {MINUS}2.8 to +2.8" in sentence
+    assert "Differences under about 7.8 points are below what this comparison can resolve." in sentence
 
 
 # Additions
@@ -331,16 +375,17 @@ def test_flips_of_single_runs_are_called_so(lost: int, won: int, repeats: int, s
 @pytest.mark.parametrize(
     ("pair", "kind", "said"),
     [
-        # Bonett-Price -0.44 to -0.01, exact p 0.0625.
+        # -0.485 to -0.015, exact p 0.0625.
         (lost_and_won(5, 0, 20), "lower", True),
         # Ten small losses and one large gain: exact p 0.012, an interval on both sides of 0.
         ((tasks([0.5] * 11), tasks([0.49] * 10 + [1.0])), "no_clear_difference", True),
         (lost_and_won(11, 1, 100), "lower", False),
         (lost_and_won(9, 3, 100), "no_clear_difference", False),
-        # No interval, hence nothing to disagree with.
-        ((tasks([0.3] * 12), tasks([0.4] * 12)), "higher", False),
+        # Twelve lose all, 38 gain a little: exact p 0.0003 for higher.
+        ((tasks([1.0] * 12 + [0.5] * 38), tasks([0.0] * 12 + [0.51] * 38)), "lower", True),
+        ((tasks([0.0] * 12 + [0.51] * 38), tasks([1.0] * 12 + [0.5] * 38)), "higher", True),
     ],
-    ids=["only the interval", "only the exact test", "both", "neither", "no interval"],
+    ids=["only the interval", "only the exact test", "both", "neither", "either way", "either way, turned"],
 )
 def test_an_interval_and_an_exact_test_that_disagree_are_borderline(
     pair: Pair, kind: str, said: bool, judge: Judge
@@ -361,6 +406,8 @@ def test_an_interval_and_an_exact_test_that_disagree_are_borderline(
         (10, 3, "0.092"),  # 0.09229
         (10, 2, "0.039"),  # 0.03857
         (6, 0, "0.031"),  # 0.03125
+        (42, 25, "0.0498"),  # 0.04977
+        (39, 24, "0.077"),  # 0.07676
         (11, 2, "0.022"),  # 0.02246
         (600, 520, "0.018"),  # 0.01821
         (11, 1, "0.006"),  # 0.00635
