@@ -357,6 +357,7 @@ class CauseEntry(_Model):
     agent_error: Count
     """Flipped with an agent error."""
     masked: Count
+    """Masked, whichever their side."""
     improved: Count
     """Ended so on the old side, before they improved."""
     tasks: list[str]

@@ -90,6 +90,7 @@ def test_nothing_else_is_true_or_false(step: Stage, github: GitHub, text: str) -
         ("margin", "-0.1", "above 0"),
         ("margin", "nan", "above 0"),
         ("margin", "inf", "above 0"),
+        ("margin", "0%", "0.02 or 2%"),
         ("redact", "(", "regular expressions"),
         ("redact", "fine\n[", "regular expressions"),
         ("verifier-fields", "a..b", "field names"),
@@ -107,6 +108,23 @@ def test_a_value_that_is_not_allowed_fails_with_the_inputs_name_and_what_is(
     assert allowed in done.error
     assert github.requests == []
     assert done.out.count("::error") == 1
+
+
+def test_a_margin_in_percent_is_a_hundredth(step: Stage, pull_request: GitHub) -> None:
+    rows = [{"task_id": f"t{k}", "reward": k % 2} for k in range(200)]
+    step.write(rows, [row | {"side": "new"} for row in rows])
+    # Nothing changed in 200 tasks: ±1.39 points, and 3 in 200 are 1.5.
+    assert step(pull_request, margin="1.5%").outputs["verdict"] == "within_margin"
+    assert step(pull_request, margin="1.4%").outputs["verdict"] == "no_clear_difference"
+
+
+@pytest.mark.parametrize("margin", ["2", "200%"])
+def test_a_margin_that_allows_any_difference_is_an_input_error(step: Stage, pull_request: GitHub, margin: str) -> None:
+    done = step(pull_request, margin=margin)
+    assert done.status == 2
+    assert "0.02 is 2 points" in done.error
+    assert done.out.count("::error") == 1
+    assert pull_request.state.bodies() == []
 
 
 def test_an_error_does_not_repeat_a_value_that_may_be_secret(step: Stage, github: GitHub) -> None:

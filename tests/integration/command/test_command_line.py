@@ -533,8 +533,8 @@ def test_control_characters_in_an_error_line_are_escaped(rollouts: Rollouts, run
     ("option", "message"),
     [
         (("--key", "a..b"), "argument --key: not a dotted field name: 'a..b'"),
-        (("--margin", "x"), "argument --margin: must be a number above 0, not 'x'"),
-        (("--margin", "-1"), "argument --margin: must be a number above 0, not '-1'"),
+        (("--margin", "x"), "argument --margin: must be a difference above 0, such as 0.02 or 2%, not 'x'"),
+        (("--margin", "-1"), "argument --margin: must be a difference above 0, such as 0.02 or 2%, not '-1'"),
         (("--tail", "1.5"), "argument --tail: must be a whole number, not '1.5'"),
         (("--json", ""), "argument --json: not a path: ''"),
         (("--redact", "ab("), "argument --redact: invalid regular expression (position 2)"),

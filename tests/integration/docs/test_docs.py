@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import os
 import re
 import shutil
@@ -391,9 +392,9 @@ def test_the_questions_by_jq_are_answered_as_worked_out_by_hand(
     worse, verdict, interval, clear, reasons, warnings, gate = (done.stdout for done in answers)
     assert worse == "clear\t1\t0\nless\t1\t0.5\n"
     assert verdict.startswith("too_little\nToo little to conclude: 5 paired tasks")
-    # Differences -1, -0.5, 1, 0, 0: their mean is -0.1, its standard error 0.33166, and t(0.975, 4) is 2.77645.
-    # Rewards are shares, so no difference is below -1.
-    assert json.loads(interval) == pytest.approx([5, -0.1, -1, -0.1 + 2.77645 * 0.33166], abs=1e-4)
+    # Differences -1, -0.5, 1, 0, 0: their mean is -0.1, the squares around it 2.25 - 0.05, and 2 for the added pair.
+    reach = 1.959964 * math.sqrt(4.2) / 5
+    assert json.loads(interval) == pytest.approx([5, -0.1, -0.1 - reach, -0.1 + reach], abs=1e-6)
     # Two of the C(8, 4) = 70 ways to deal out four ones are as uneven as all on one side.
     task, winner, p = clear.split()
     assert (task, winner) == ("clear", "old")

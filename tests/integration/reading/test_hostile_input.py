@@ -194,11 +194,15 @@ def test_a_long_row_leaves_no_long_buffer_for_short_ones(rollouts: Rollouts, sum
 
 
 @pytest.mark.parametrize("odd", [None, "text", True, [1], {"a": 1}, float("nan"), 10**400, -1])
-@pytest.mark.parametrize("field", ["model", "usage", "created_at", "completed_at", "agent_ref", "agent_run_time"])
+@pytest.mark.parametrize(
+    "field",
+    ["model", "usage", "created_at", "completed_at", "agent_ref", "agent_run_time", "started_at", "finished_at"],
+)
 def test_provenance_of_any_shape_is_no_fault(field: str, odd: Any, rollouts: Rollouts, summary: Summary) -> None:
     usual = {"model": "m", "usage": {"input_tokens": 1, "output_tokens": 2}, "created_at": 1.0, "completed_at": 3.0}
     response = usual | ({field: odd} if field in usual else {})
-    row = GOOD | {"response": response, "agent_ref": {"name": "x"}, "agent_run_time": 4}
+    times = {"agent_run_time": 4, "started_at": 1, "finished_at": 5}
+    row = GOOD | {"response": response, "agent_ref": {"name": "x"}} | times
     odd_row = row | ({} if field in usual else {field: odd})
     old = rollouts.write("old.jsonl", [odd_row, row | {"task_id": "b"}])
     assert summary(old, old)["counts"]["identical"] == 2

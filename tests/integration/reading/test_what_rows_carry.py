@@ -77,6 +77,84 @@ def test_half_of_the_times_of_a_response_are_no_time(
     assert secondary(summary(path, path)) == {}
 
 
+@pytest.mark.parametrize(
+    ("began", "ended", "seconds"),
+    [
+        (1780537152000, 1780537177000, 25),
+        (1780537152000.5, 1780537152750.5, 0.75),
+        # Each by itself.
+        (1780537152, 1780537177000, 25),
+        # A second before 1e11, and after it: of the year 5138, and of 1973.
+        (99_999_999_990, 99_999_999_999, 9),
+        (100_000_000_001, 100_000_009_001, 9),
+        ("2026-06-04T01:39:12Z", "2026-06-04T01:39:37Z", 25),
+        ("2026-06-04T01:39:12.250000+00:00", "2026-06-04T01:40:12.750000+00:00", 60.5),
+        ("2026-06-04T01:39:12+02:00", "2026-06-03T23:39:37Z", 25),
+        ("2026-06-04 01:39:12", "2026-06-04 01:39:37", 25),
+        ("20260604T013912", "20260604T013937", 25),
+        # An end before the start took no time.
+        (100, 90, 0),
+        ("2026-06-04T01:39:37Z", "2026-06-04T01:39:12Z", 0),
+    ],
+)
+@pytest.mark.parametrize("place", ["response", "row"])
+def test_time_stamps_are_seconds_or_milliseconds_or_texts(
+    began: Any, ended: Any, seconds: float, place: str, written: Write, rollouts: Rollouts, summary: Summary
+) -> None:
+    row: dict[str, Any] = {"task_id": "a", "reward": 1}
+    if place == "row":
+        row |= {"started_at": began, "finished_at": ended}
+    else:
+        row["response"] = {"created_at": began, "completed_at": ended}
+    path = rollouts.write("side.jsonl", [written(row)])
+    assert secondary(summary(path, path)) == {"seconds": [1, seconds, seconds, 0]}
+
+
+@pytest.mark.parametrize(
+    ("began", "ended"),
+    [
+        ("2026-06-04T01:39:12Z", 1780537177),
+        ("2026-06-04T01:39:12", "2026-06-04T01:39:37Z"),
+        ("yesterday", "2026-06-04T01:39:37Z"),
+        ("2026-06-04T01:39:12Z", "2026-06-04T25:39:37Z"),
+        ("", ""),
+        ("1" * 10_000, "2026-06-04T01:39:37Z"),
+        ("\ud800", "\ud800"),
+        ("12", "24"),
+        (True, 24),
+        ([12], [24]),
+    ],
+    ids=[
+        "text and number",
+        "with and without a time zone",
+        "no time",
+        "no such time",
+        "empty",
+        "long",
+        "surrogates",
+        "numbers as texts",
+        "truth values",
+        "lists",
+    ],
+)
+def test_what_are_not_two_time_stamps_of_one_kind_tell_no_time(
+    began: Any, ended: Any, written: Write, rollouts: Rollouts, summary: Summary
+) -> None:
+    row = {"task_id": "a", "reward": 1, "started_at": began, "finished_at": ended}
+    path = rollouts.write("side.jsonl", [written(row)])
+    assert secondary(summary(path, path)) == {}
+
+
+def test_the_times_of_a_response_go_before_those_of_the_attempt(
+    written: Write, rollouts: Rollouts, summary: Summary
+) -> None:
+    row = {"task_id": "a", "reward": 1, "started_at": 0, "finished_at": 90}
+    answered = row | {"response": {"created_at": 10, "completed_at": 50}}
+    half = row | {"response": {"created_at": 10}}
+    paths = (rollouts.write(f"{at}.jsonl", [written(each)]) for at, each in enumerate((answered, half)))
+    assert secondary(summary(*paths)) == {"seconds": [1, 40, 90, 50]}
+
+
 def test_only_tasks_with_the_number_on_both_sides_are_compared(
     written: Write, rollouts: Rollouts, summary: Summary
 ) -> None:

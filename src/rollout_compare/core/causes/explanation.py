@@ -17,7 +17,7 @@ from rollout_compare.core.causes.test_changes import TestChanges, compare_tests
 from rollout_compare.core.compare import Comparison
 from rollout_compare.core.logs.ending import EndSearch, LineSearch, RowEnd
 from rollout_compare.core.logs.verifier_output import VerifierOutputs
-from rollout_compare.core.reading.signals import says_nothing, told
+from rollout_compare.core.reading.signals import says_nothing, spelled
 from rollout_compare.core.redaction import KEEP, Redaction, end_of, start_of
 from rollout_compare.core.schema import FAILURE_REASON, Both, SideName, TaskComparison
 
@@ -164,7 +164,7 @@ class _Explainer:
 
     def _said(self, value: Any, *, first: bool) -> str:
         """The line of a reason or an error that says most: an exception, else its first or its last line."""
-        text = told(value) if value else ""
+        text = spelled(value) if value else ""
         end = end_of(text, _SEARCHED, self._redact)
         return exception_line.exception_line(end.splitlines()) or (
             self._shown(text) if first else next(iter(end.strip().splitlines()[-1:]), "")

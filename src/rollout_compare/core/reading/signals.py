@@ -36,7 +36,7 @@ class Signals(NamedTuple):
     message: str | None = None
     """What a masked row or a measured failure says of it."""
     agent_error_message: str | None = None
-    """The agent error as reports show it: an error that is no text is told by its message, or as JSON."""
+    """The agent error as reports show it: an error that is no text is spelled by its message, or as JSON."""
     said: bytes = b""
     """A hash of the same before redaction: what the digest of a side goes by."""
 
@@ -104,7 +104,7 @@ def failure_class_of(record: FailureRow) -> str:
 def _hashed(raw: Signals, shown: Signals) -> Signals:
     if raw == SILENT:
         return SILENT
-    # How an agent error is told is not what the row says.
+    # How an agent error is spelled is not what the row says.
     said = repr((raw.masked, raw.agent_error, raw.failure_kind, raw.message)).encode("utf-8", "surrogatepass")
     return shown._replace(said=hashlib.sha256(said).digest()[:16])
 
@@ -114,7 +114,7 @@ def says_nothing(reason: Any) -> bool:
     return reason is None or (isinstance(reason, str) and reason.strip().lower() in _NOTHING)
 
 
-def told(value: Any) -> str:
+def spelled(value: Any) -> str:
     """An error or a reason in words: a text as it is, the message of an object, anything else as one line of JSON."""
     within = value
     for _ in range(_DEEPEST):
@@ -133,7 +133,7 @@ def _signals_of(row: Row, redact: Redaction) -> Signals:
     masked = _mask_reason(row, redact)
     measured = None if masked is not None or not row.failure_kind else _label(row.failure_kind, redact)
     message = None if masked is None and measured is None else _reason(row, redact)
-    return Signals(masked, _agent_error(row, redact, _text), measured, message, _agent_error(row, redact, told))
+    return Signals(masked, _agent_error(row, redact, _text), measured, message, _agent_error(row, redact, spelled))
 
 
 def _signals_of_failure(record: FailureRow, redact: Redaction) -> Signals:
@@ -142,13 +142,13 @@ def _signals_of_failure(record: FailureRow, redact: Redaction) -> Signals:
         kind = record.failure_class or _DEFAULT_FAILURE
     message = _reason(record, redact)
     if message is None and record.failure_message:
-        message = _label(told(record.failure_message), redact)
+        message = _label(spelled(record.failure_message), redact)
     masked = _mask_sample(kind, redact)
-    return Signals(masked, _agent_error(record, redact, _text), None, message, _agent_error(record, redact, told))
+    return Signals(masked, _agent_error(record, redact, _text), None, message, _agent_error(record, redact, spelled))
 
 
 def _reason(row: Row, redact: Redaction) -> str | None:
-    return None if says_nothing(row.failure_reason) else _label(told(row.failure_reason), redact)
+    return None if says_nothing(row.failure_reason) else _label(spelled(row.failure_reason), redact)
 
 
 def _mask_reason(row: Row, redact: Redaction) -> str | None:
