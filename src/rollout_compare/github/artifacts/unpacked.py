@@ -10,10 +10,10 @@ import shutil
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from rollout_compare.archive import Archive, ArchiveError, is_zip
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.logs.confined import LOG_ENDINGS, RESULT_FILES
 from rollout_compare.core.reading.inputs import find_rollouts_below, find_shards, listed
-from rollout_compare.github.artifacts.archive import Archive, ArchiveError, is_zip
 
 _PIECE = 1 << 20
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
