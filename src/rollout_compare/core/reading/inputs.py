@@ -79,6 +79,14 @@ def find_rollouts_below(directory: str) -> str:
     return found[0]
 
 
+def has_rollouts(directory: str) -> bool:
+    """Whether a directory has a rollouts file under the usual name."""
+    try:
+        return any(f"rollouts.jsonl{packing}" in os.listdir(directory) for packing in _PACKINGS)
+    except OSError:
+        return False
+
+
 def _expand(given: str) -> list[str]:
     if not given:
         raise CompareInputError("''", "an empty path")

@@ -165,7 +165,7 @@ class RowReader:
                 row = self._decode(line)
                 key = None if self._key is None else self._key_of(row, line)
             except (msgspec.MsgspecError, RecursionError):
-                whole = _whole(line, path, number, islice(block.lines, place + 1, None), following)
+                whole = whole_object(line, path, number, islice(block.lines, place + 1, None), following)
                 row = None if whole is None else row_from(self._kind, whole, path, number, self._reward)
                 key = None if self._key is None else field_of(whole, self._key)
             if row is not None:
@@ -217,7 +217,7 @@ def _nested(below: list[str]) -> Any:
     return msgspec.defstruct("Level", [inner], gc=False) | None
 
 
-def _whole(
+def whole_object(
     line: Line, path: str, number: int, rest: Iterable[Line], following: Iterator[Block]
 ) -> dict[str, Any] | None:
     """The object on a line that the fast decoder refused; None for a blank line."""
