@@ -1,0 +1,228 @@
+"""lm-evaluation-harness: samples of tasks, `samples_<task>_<time>.jsonl`, with the `results_<time>.json` beside them.
+
+Layout: as lm_eval up to 0.4.13 writes it, in a folder for each model. A task of the harness is a taskset here, and a
+document of it a task. A document has a row for each filter; those of one filter count.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from rollout_compare.core.errors import CompareInputError
+from rollout_compare.core.reading.inputs import listed
+from rollout_compare.core.sentences import field_name, named, quoted
+from rollout_compare.formats.attempt import Attempt, Reading
+from rollout_compare.formats.documents import Shape, lines_of, value_of
+from rollout_compare.formats.given import Given
+from rollout_compare.formats.marks import fields_of_first_line
+from rollout_compare.formats.values import Id, compact, mapping, name, number, sequence, text
+
+NAME = "lm-eval"
+TITLE = "lm-eval samples"
+ROWS = "document"
+
+_TIME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
+_SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<time>{_TIME})\.jsonl", re.DOTALL)
+_RESULTS = re.compile(rf"results_(?P<time>{_TIME})\.json")
+_MARKS = frozenset({"doc_id", "doc", "target", "arguments"})
+_NO_METRICS = frozenset(
+    "doc_id filter metrics doc target arguments resps filtered_resps doc_hash prompt_hash target_hash".split()  # noqa: SIM905
+)
+_LOOKED_AT = 50
+
+
+class _First(msgspec.Struct):
+    """What is read of a line as it comes."""
+
+    doc_id: Any = None
+    filter: Any = None
+    prompt_hash: Any = None
+
+
+class _Results(msgspec.Struct):
+    model_name: Any = None
+    higher_is_better: Any = None
+
+
+def detect(given: Given) -> bool:
+    """Whether this is a file of samples, or a folder of them or of folders of them."""
+    if not given.is_folder:
+        return fields_of_first_line(given, given.name) >= _MARKS
+    return any(_samples(given, folder) for folder in ["", *given.folders()[:_LOOKED_AT]])
+
+
+def rows(given: Given, reading: Reading) -> Iterator[dict[str, Any]]:
+    """A row for each document of each task. Raises CompareInputError when it is not clear which model is meant."""
+    files = _files(given, reading)
+    results = _all_results(given, files[0].folder)
+    models = {found for file in files if (found := text(results.of(file.time).model_name))}
+    if len(models) > 1:
+        what = f"samples of several models in one folder, name the files of one: {listed(sorted(models))}"
+        raise CompareInputError(given.path, what)
+    chosen: dict[str, list[str]] = {}
+    row = 0
+    for file in files:
+        scoring = _scoring(given, file, reading.reward)
+        directions = mapping(mapping(results.of(file.time).higher_is_better).get(str(file.task)))
+        scoring.sign = -1.0 if directions.get(str(scoring.metric)) is False else 1.0
+        before = row
+        for attempt, line in _attempts(given, file, scoring):
+            attempt.model = text(results.of(file.time).model_name)
+            if row in reading.shown:
+                attempt.output = _output(line)
+            yield attempt.row()
+            row += 1
+        if row > before:
+            chosen.setdefault(scoring.told(), []).append(file.task or given.shown(file.member))
+        elif scoring.filter is not None:
+            left_out = f"no row of {quoted(given.shown(file.member))} has the filter {quoted(scoring.filter)}"
+            reading.note(f"{left_out}: it is left out")
+    if not row and reading.reward is not None:
+        raise CompareInputError(given.path, f"no row has the filter of `--reward {reading.reward}`")
+    for told, tasks in chosen.items():
+        reading.note(f"{named(tasks)}: {told}; {field_name('--reward METRIC,FILTER')} takes another")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    member: str
+    task: str | None
+    """None when the file's name does not tell."""
+    time: str
+
+    @property
+    def folder(self) -> str:
+        return posixpath.dirname(self.member)
+
+
+def _samples(given: Given, folder: str) -> list[_File]:
+    found = []
+    for member in given.files(folder, ending=".jsonl"):
+        parts = _SAMPLES.fullmatch(posixpath.basename(member))
+        if parts is not None:
+            found.append(_File(member, parts["task"], parts["time"]))
+    return found
+
+
+def _files(given: Given, reading: Reading) -> list[_File]:
+    """The files to read: of a task that was run several times the newest one."""
+    if not given.is_folder:
+        parts = _SAMPLES.fullmatch(given.name)
+        return [_File(given.name, parts and parts["task"], parts["time"] if parts else "")]
+    found = _samples(given, "")
+    if not found:
+        models = [folder for folder in given.folders() if _samples(given, folder)]
+        if not models:
+            raise CompareInputError(given.path, "not lm-eval samples: there is no samples_<task>_<time>.jsonl")
+        if len(models) > 1:
+            raise CompareInputError(given.path, f"samples of several models, name one of the folders: {listed(models)}")
+        found = _samples(given, models[0])
+    newest = {file.task: file for file in sorted(found, key=lambda file: file.time)}
+    older = [given.shown(file.member) for file in found if newest[file.task] is not file]
+    if older:
+        reading.note(f"of a task that was run several times the newest samples are read, not {named(older)}")
+    return sorted(newest.values(), key=lambda file: file.member)
+
+
+@dataclass(frozen=True, slots=True)
+class _AllResults:
+    by_time: dict[str, _Results]
+
+    def of(self, time: str) -> _Results:
+        """The results of the run that ended at this time, else the newest ones."""
+        return self.by_time.get(time) or self.by_time[max(self.by_time)]
+
+
+def _all_results(given: Given, folder: str) -> _AllResults:
+    shape = Shape(_Results)
+    found = {"": _Results()}
+    for member in given.files(folder, ending=".json"):
+        parts = _RESULTS.fullmatch(posixpath.basename(member))
+        if parts is None:
+            continue
+        try:
+            read = shape.of(given.read(member))
+        except (ValueError, RecursionError):
+            read = None
+        if read is None:
+            raise CompareInputError(given.shown(member), "not a JSON object (cut short?)")
+        found[parts["time"]] = read
+    return _AllResults(found)
+
+
+@dataclass(slots=True)
+class _Scoring:
+    """What of a file's rows counts."""
+
+    metric: str | None
+    known: list[str]
+    offered: list[str]
+    """Those of the known metrics that have a number in the first row."""
+    filter: str | None
+    """None when the rows of the file name no filter."""
+    sign: float = 1.0
+
+    def told(self) -> str:
+        metric = "there is no metric with a number" if self.metric is None else f"the reward is {quoted(self.metric)}"
+        filtered = "" if self.filter is None else f", filter {quoted(self.filter)}"
+        return metric + (", with a minus as lower is better" if self.sign < 0 else "") + filtered
+
+
+def _scoring(given: Given, file: _File, reward: str | None) -> _Scoring:
+    """The metric and the filter that count, by the first row of a file."""
+    first: dict[str, Any] = {}
+    for _, _, line in lines_of(given, file.member, Shape(_First)):
+        first = mapping(value_of(line))
+        break
+    metrics = [metric for metric in sequence(first.get("metrics")) if isinstance(metric, str)]
+    known = metrics or [field for field in first if field not in _NO_METRICS]
+    numeric = [metric for metric in known if number(first.get(metric)) is not None]
+    metric, filtered = (numeric[0] if numeric else None), text(first.get("filter"))
+    if reward is not None:
+        metric = reward
+        if reward not in known and "," in reward:
+            metric, _, filtered = reward.rpartition(",")
+    return _Scoring(metric, known, numeric, filtered)
+
+
+def _attempts(given: Given, file: _File, scoring: _Scoring) -> Iterator[tuple[Attempt, Any]]:
+    """The attempts that count, each with what is written of it."""
+    metric = scoring.metric if scoring.metric in scoring.known else None
+    shape = Shape.with_value(_First, metric)
+    absent = f"no metric {scoring.metric}" if scoring.metric is not None else "no metric with a number"
+    reason = f"{absent}; there are: {', '.join(scoring.offered)}" if metric is None else None
+    seen: set[Id] = set()
+    for line_number, found, line in lines_of(given, file.member, shape):
+        document = name(found.doc_id)
+        if document is None:
+            raise CompareInputError(given.shown(file.member), "the row has no `doc_id`", line=line_number)
+        if scoring.filter is not None:
+            if found.filter != scoring.filter:
+                continue
+        elif document in seen:
+            # Without the name of a filter: its rows come after all those of the one before.
+            continue
+        else:
+            seen.add(document)
+        attempt = Attempt(document, taskset=file.task, prompt=text(found.prompt_hash))
+        reward = None if metric is None else number(found.value)
+        if reward is None:
+            attempt.mask("no_number", reason or f"{metric} is not a number")
+        else:
+            attempt.reward = scoring.sign * reward
+        yield attempt, line
+
+
+def _output(line: Any) -> str:
+    row = mapping(value_of(line))
+    answers = row.get("filtered_resps")
+    if isinstance(answers, list) and len(answers) == 1:
+        answers = answers[0]
+    said = {"target": row.get("target"), "answer": answers}
+    return "\n".join(f"{key}: {value if isinstance(value, str) else compact(value)}" for key, value in said.items())
