@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _PRINTED, _UNPRINTED, _MISUSED, _TERMINATED = 0, 1, 2, 143
+FORMATS = ("rollouts", "harbor", "inspect", "swebench", "lm-eval", "promptfoo", "verifiers", "tau2")
+"""The words of `--format-in`."""
 _HELP_WIDTH = 100
 
 
@@ -135,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--old-key", metavar="FIELD", type=field, help="the same for the old side only")
     add("--new-key", metavar="FIELD", type=field, help="the same for the new side only")
-    add("--reward", metavar="FIELD", type=field, help="dotted field that holds the reward (default: reward)")
+    add("--reward", metavar="FIELD", type=field, help="dotted field that holds the reward, or its name in the format")
     for option, words in (
         ("--where", "compare only rows with this value in a dotted field (repeatable; all must hold)"),
         ("--old-where", "the same for the old side only"),
@@ -149,6 +151,12 @@ def _parser() -> argparse.ArgumentParser:
             default=[],
             help=words,
         )
+    add(
+        "--format-in",
+        metavar="NAME",
+        choices=FORMATS,
+        help=f"read both sides as one of: {', '.join(FORMATS)} (default: found by itself)",
+    )
     add(
         "--margin",
         metavar="M",

@@ -45,6 +45,11 @@ class Given:
         self._folders: dict[str, str | None] = {}
 
     @property
+    def exists(self) -> bool:
+        """Whether there is something at the path."""
+        return os.path.lexists(self.path)
+
+    @property
     def name(self) -> str:
         """The member that was given: the file's name, or '' for the folder."""
         return "" if self.is_folder else os.path.basename(self.path)
@@ -147,6 +152,11 @@ class Given:
             os.close(number)
             raise CompareInputError(self.shown(member), "not a regular file", is_missing=True)
         return open(number, "rb")
+
+    @property
+    def read_files(self) -> list[str]:
+        """The paths of the files that were read."""
+        return [self.shown(member) for member in self._sizes]
 
     @property
     def bytes_read(self) -> int:

@@ -21,6 +21,7 @@ from rollout_compare.core.reading.ids import id_of
 from rollout_compare.core.reading.json_line import field_of, is_blank, loads
 from rollout_compare.core.reading.lines import BOM, Block, Line, LineFile
 from rollout_compare.core.reading.rows import FailureRow, Row, chosen_reward, id_values, kind_of, row_from, some_name
+from rollout_compare.core.reading.source import SourceFile
 from rollout_compare.core.reading.stray import fill_in
 
 
@@ -84,7 +85,7 @@ class RowReader:
                     decoded = keyed
         self._decode: Callable[[Line], Any] = msgspec.json.Decoder(decoded).decode
 
-    def read(self, file: LineFile) -> Iterator[RowBlock]:
+    def read(self, file: LineFile | SourceFile) -> Iterator[RowBlock]:
         """All rows of a file; blank lines are skipped. Raises CompareInputError at the first line that is none."""
         blocks = file.blocks()
         for block in blocks:
