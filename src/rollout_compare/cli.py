@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from rollout_compare import options
 from rollout_compare.core.errors import UsageError
+from rollout_compare.formats.names import FORMAT_NAMES
 from rollout_compare.output import OutputError, error_line, print_aside, print_text, settle_streams
 from rollout_compare.version import VERSION, commit
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _PRINTED, _UNPRINTED, _MISUSED, _TERMINATED = 0, 1, 2, 143
-FORMATS = ("rollouts", "harbor", "inspect", "swebench", "lm-eval", "promptfoo", "verifiers", "tau2")
-"""The words of `--format-in`."""
 _HELP_WIDTH = 100
 
 
@@ -154,8 +153,8 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--format-in",
         metavar="NAME",
-        choices=FORMATS,
-        help=f"read both sides as one of: {', '.join(FORMATS)} (default: found by itself)",
+        choices=FORMAT_NAMES,
+        help=f"read both sides as one of: {', '.join(FORMAT_NAMES)} (default: found by itself)",
     )
     add(
         "--margin",

@@ -62,7 +62,9 @@ class Request:
     """Folders that artifacts of the old side were unpacked into: its logs are looked for there too."""
     new_unpacked: Sequence[str] = ()
     bring: Callable[[str], None] | None = None
-    """Makes a file of those folders be there before it is looked at."""
+    """Makes a log of those folders be there before it is looked at."""
+    bring_document: Callable[[str], None] | None = None
+    """The same for a file of the results that another tool wrote."""
     format_in: str | None = None
     """The format that both sides are read as; None to find out."""
 
@@ -98,7 +100,9 @@ class Request:
 
     def open_source(self, progress: Progress | None = None) -> OpenSource:
         """Opens a path that another tool wrote."""
-        return partial(open_source, forced=self.format_in, reward=self.reward, bring=self.bring, progress=progress)
+        return partial(
+            open_source, forced=self.format_in, reward=self.reward, bring=self.bring_document, progress=progress
+        )
 
 
 class Reports:

@@ -12,9 +12,7 @@ from rollout_compare.core.reading.inputs import has_rollouts
 from rollout_compare.formats.attempt import Reading
 from rollout_compare.formats.given import Given
 from rollout_compare.formats.marks import fields_of_first_line, has_more_lines, outline
-
-ROLLOUTS = "rollouts"
-"""The name by which one asks for rollouts, which are no format of another tool."""
+from rollout_compare.formats.names import FORMAT_NAMES
 
 
 class Format(Protocol):
@@ -57,8 +55,6 @@ _TABLE = {
     "verifiers": _Known("verifiers", of_lines=("example_id", "env")),
     "tau2": _Known("tau2"),
 }
-NAMES = (ROLLOUTS, *_TABLE)
-"""The words for a format, in the order in which they are told of."""
 
 
 def format_of(given: Given, forced: str | None = None) -> Format | None:
@@ -67,8 +63,8 @@ def format_of(given: Given, forced: str | None = None) -> Format | None:
     Raises CompareInputError for a path that several formats claim, or a document that none does.
     """
     if forced is not None:
-        if forced not in NAMES:
-            raise UsageError(f"there is no format {forced!r}; there are {', '.join(NAMES)}")
+        if forced not in FORMAT_NAMES:
+            raise UsageError(f"there is no format {forced!r}; there are {', '.join(FORMAT_NAMES)}")
         return _TABLE[forced].format() if forced in _TABLE else None
     if _is_rollouts(given):
         return None
