@@ -105,9 +105,9 @@ def _refuse_documents(given: Given) -> None:
     what = ""
     if head.startswith(b"PK\x03\x04"):
         what = "a zip"
-    elif outline(given, given.name) and not fields_of_first_line(given, given.name):
+    elif has_more_lines(given, given.name) and outline(given, given.name):
         first_line = given.first_line(given.name).rstrip()
-        # A line of an object that is cut short, or faulty, is another matter.
+        # A first row that is faulty is another matter.
         if first_line.endswith((b"{", b"[", b",", b":")):
             what = "one JSON document"
     if what:
