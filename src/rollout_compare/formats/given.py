@@ -116,13 +116,13 @@ class Given:
         """What a file holds. Raises CompareInputError when it is not there, cannot be read, or is too large."""
         with self.open(member) as file:
             try:
-                content = file.read(LARGEST_DOCUMENT + 1)
+                size = os.fstat(file.fileno()).st_size
+                content = file.read(LARGEST_DOCUMENT + 1) if size <= LARGEST_DOCUMENT else None
             except OSError as fault:
                 raise self._unreadable(member, fault) from None
-        if len(content) > LARGEST_DOCUMENT:
-            raise CompareInputError(
-                self.shown(member), f"a document of more than {LARGEST_DOCUMENT >> 20} MiB, which is not read"
-            )
+        if content is None or len(content) > LARGEST_DOCUMENT:
+            what = f"a document of more than {LARGEST_DOCUMENT >> 20} MiB, which is not read"
+            raise CompareInputError(self.shown(member), what)
         self.count(len(content), member)
         return content
 

@@ -193,6 +193,7 @@ def _logs(given: Given, trial: str, steps: list[dict[str, Any]]) -> str:
     for step in reversed(steps):
         name = text(step.get("step_name"))
         # The name comes from the document: it must be that of a folder in `steps`, not a way out of it.
-        if name and not set("/\\\0") & set(name) and given.has_folder(f"{trial}/steps/{name}/verifier"):
+        is_name = name and not name.startswith(".") and not set("/\\\0") & set(name)
+        if is_name and given.has_folder(f"{trial}/steps/{name}/verifier"):
             return f"{trial}/steps/{name}/verifier"
     return f"{trial}/verifier"

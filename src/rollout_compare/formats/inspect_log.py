@@ -222,7 +222,9 @@ class _Log:
         attempt.seconds = number(sample.total_time) if working is None else working
         attempt.prompt = _prompt(sample.input)
         self._judge(attempt, sample)
-        invalidated = self.head.get("invalidated") is True and content.whole(sample).invalidation
+        # A summary does not tell: only the header does, of all samples together.
+        is_hidden = self.head.get("invalidated") is True
+        invalidated = (content.whole(sample) if is_hidden else sample).invalidation
         if invalidated:
             attempt.mask("invalidated", text(field_of(invalidated, "reason")) or text(field_of(invalidated, "author")))
         if is_shown:

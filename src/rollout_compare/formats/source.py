@@ -51,6 +51,11 @@ class Source:
         return self._reading.notes
 
     @property
+    def lost(self) -> int:
+        """How many attempts were planned and left no row."""
+        return self._reading.lost
+
+    @property
     def files(self) -> Sequence[str]:
         """The files that have been read, the given path first."""
         return list(dict.fromkeys([self.path, *self._given.read_files]))

@@ -34,9 +34,7 @@ def record(recorded: Recorded, folder: Path, arguments: list[str]) -> dict[str, 
 
 
 @pytest.mark.parametrize(("folder", "wanted"), RUNS)
-def test_a_sample_in_artifacts_gives_what_is_expected(
-    folder: Path, wanted: dict[str, Any], recorded: Recorded
-) -> None:
+def test_a_sample_in_artifacts_gives_what_is_expected(folder: Path, wanted: dict[str, Any], recorded: Recorded) -> None:
     done = recorded(**record(recorded, folder, wanted["args"]))
     assert (done.status, done.warnings) == (0, []), done.out
     check(done.json, wanted)

@@ -44,6 +44,10 @@ class RowSource(Protocol):
         """Choices that were made for the user; known once all rows have been read."""
 
     @property
+    def lost(self) -> int:
+        """How many attempts were planned and left no row; known likewise."""
+
+    @property
     def files(self) -> Sequence[str]:
         """The files that have been read, the given path first."""
 
