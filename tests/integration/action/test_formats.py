@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.action.recorded import NAME, Recorded
 from tests.integration.action.zips import zipped
-from tests.integration.test_formats import CASES, RUNS, check
+from tests.integration.formats.test_samples import FORMATS, RUNS, check
 
 
 def packed(folder: Path) -> bytes:
@@ -42,7 +42,7 @@ def test_a_sample_in_artifacts_gives_what_is_expected(folder: Path, wanted: dict
 
 
 def test_a_job_in_an_artifact_may_be_forced_to_be_something_else(recorded: Recorded) -> None:
-    inputs = record(recorded, CASES / "harbor", ["old", "new"])
+    inputs = record(recorded, FORMATS / "harbor", ["old", "new"])
     done = recorded(**inputs, format="tau2")
     assert done.status == 1
     assert "results.json" in done.error

@@ -13,9 +13,9 @@ import pytest
 from rollout_compare import CompareInputError
 from rollout_compare.formats.names import FORMAT_NAMES
 from rollout_compare.formats.source import open_source
+from tests.places import CASES
 from tests.unit.formats.reading import write_json, write_lines, write_zip
 
-CASES = Path(__file__).parents[2] / "cases"
 GIVEN = [
     ("harbor", "harbor/old"),
     ("inspect", "inspect/old"),

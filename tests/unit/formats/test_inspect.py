@@ -86,7 +86,7 @@ def log(
     **changed: Any,
 ) -> Path:
     """A finished log; `whole` are its samples as members, `changed` is what is different about the evaluation."""
-    members = {"_journal/start.json": {"version": 2, "eval": evaluation(**changed), "plan": {}}}
+    members: dict[str, Any] = {"_journal/start.json": {"version": 2, "eval": evaluation(**changed), "plan": {}}}
     members |= {f"samples/{each['id']}_epoch_{each['epoch']}.json": each for each in whole or ()}
     members |= {"summaries.json": samples, "header.json": header(results, **changed)}
     return write_zip(path / LOG if path.is_dir() else path, members, method)

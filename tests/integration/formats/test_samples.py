@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from tests.conftest import Run
+from tests.places import CASES
 
-CASES = Path(__file__).parent.parent / "cases" / "formats"
+FORMATS = CASES / "formats"
 RUNS = [
     pytest.param(folder, run, id=f"{folder.name}-{number}")
-    for folder in sorted(CASES.iterdir())
+    for folder in sorted(FORMATS.iterdir())
     if folder.is_dir()
     for number, run in enumerate(json.loads((folder / "expected.json").read_text(encoding="utf-8"))["runs"])
 ]
@@ -57,4 +58,5 @@ def check(summary: dict[str, Any], wanted: dict[str, Any]) -> None:
 
 def class_of(task: dict[str, Any]) -> str:
     names = {"flipped": f"{task['winner']}_wins", "flipped_agent_error": "agent_error"}
-    return names.get(task["category"], task["category"])
+    category: str = task["category"]
+    return names.get(category, category)
