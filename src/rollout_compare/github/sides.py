@@ -245,8 +245,11 @@ def _fetched(
         raise CompareInputError(f"artifact {name}", f"could not be downloaded: {fault}") from None
     stack.enter_context(opened := Path(packed).open("rb"))  # noqa: SIM115 - the stack closes it
     unpacked = UnpackedArtifact(opened, root, name, context.commands.warning)
-    opening = partial(open_source, forced=context.settings.format, bring=unpacked.bring_document)
-    paths = unpacked.inputs(artifact.path, lambda path: opening(path) is not None)
+
+    def is_of_format(path: str) -> bool:
+        return open_source(path, forced=context.settings.format, bring=unpacked.bring_document) is not None
+
+    paths = unpacked.inputs(artifact.path, is_of_format)
     return FetchedSide(paths, unpacked, Download(side, name, run, _named_repository(context)))
 
 
