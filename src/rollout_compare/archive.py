@@ -54,7 +54,7 @@ _BROKEN = (
     RuntimeError,
     ValueError,
 )
-"""What the reading of a broken zip may raise."""
+"""What the reading of a broken zip may raise, besides OSError for a place that no file has."""
 
 
 class ArchiveError(Exception):
@@ -81,7 +81,7 @@ class Archive:
         size = file.seek(0, os.SEEK_END)
         try:
             self._zip = zipfile.ZipFile(_InPieces(file, size, _LISTED * most_entries))
-        except _BROKEN as fault:
+        except (*_BROKEN, OSError) as fault:
             raise _broken(fault) from None
         entries = self._zip.infolist()
         whole = sum(entry.file_size for entry in entries)
@@ -114,7 +114,7 @@ class Archive:
             source = self._zip.open(entry)
             while piece := source.read(_PIECE):
                 content += piece
-        except _BROKEN as fault:
+        except (*_BROKEN, OSError) as fault:
             raise _broken(fault) from None
         _check(len(content) == entry.file_size, "it is a broken zip (a file is shorter than it says)")
         return content
