@@ -15,6 +15,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING or sys.version_info < (3, 14):
@@ -93,10 +94,17 @@ class Archive:
         )
         files = [entry for entry in entries if not entry.is_dir() and not stat.S_ISDIR(entry.external_attr >> 16)]
         self._entries = {entry.filename: entry for entry in files if _is_file(entry)}
-        self.names = [name for name, entry in self._entries.items() if _is_place(entry)]
+        self._others = len(files) - len([entry for entry in files if _is_file(entry)])
+
+    @cached_property
+    def names(self) -> list[str]:
         """The names of the files that can be extracted."""
-        self.left_out = len([entry for entry in files if not (_is_file(entry) and _is_place(entry))])
+        return [name for name, entry in self._entries.items() if _is_place(entry)]
+
+    @property
+    def left_out(self) -> int:
         """How many entries are ignored, as they are not plain files inside the archive."""
+        return self._others + len(self._entries) - len(self.names)
 
     def __contains__(self, name: str) -> bool:
         """Whether there is a file of that name, whatever it says."""

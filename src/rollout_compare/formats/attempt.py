@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +15,16 @@ class Reading:
 
     reward: str | None = None
     """Which of several rewards counts, by the name that the format has for it; None for the usual one."""
-    shown: Container[int] = frozenset()
-    """The rows, by their number from 0, whose verifier output is asked for; others may do without."""
+    shown: frozenset[int] = frozenset()
+    """When rows are read again: those that are wanted, by their number from 0, with their verifier output."""
     notes: list[Sentence] = field(default_factory=list)
     """Choices that were made for the user; complete once all rows have been read, as the next one is."""
     lost: int = 0
     """How many attempts were planned and left no row."""
+
+    def skips(self, row: int) -> bool:
+        """Whether others are read again: then a row may be empty."""
+        return bool(self.shown) and row not in self.shown
 
     def note(self, marked: str) -> None:
         """Tell of a choice, once, in words in which data is marked."""
@@ -69,29 +72,29 @@ class Attempt:
 
     def row(self) -> dict[str, Any]:
         """The attempt as a row of rollouts."""
-        task = {"taskset": self.taskset, "task_id": self.task_id}
+        task = {"task_id": self.task_id} if self.taskset is None else {"taskset": self.taskset, "task_id": self.task_id}
+        plain = (
+            ("_ng_rollout_index", self.number),
+            ("_ng_rollout_id", self.identity),
+            ("mask_sample", self.masked or None),
+            ("failure_kind", self.failure_kind),
+            ("failure_reason", self.failure_reason),
+            ("error", self.error),
+            ("agent_run_time", self.seconds),
+            ("verifier_logs_dir", self.logs),
+            ("verifier_output", self.output),
+            ("tests_status", self.tests or None),
+            ("reward_components", self.components or None),
+        )
+        row = {"reward": self.reward, "_ng_task_id": task, **self.more}
+        row |= {name: value for name, value in plain if value is not None}
+        if self.agent is not None:
+            row["agent_ref"] = {"name": self.agent}
+        if self.prompt is not None:
+            row["responses_create_params"] = {"input": self.prompt}
         usage = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
-        row = {
-            "_ng_task_id": _told(task),
-            "_ng_rollout_index": self.number,
-            "_ng_rollout_id": self.identity,
-            "mask_sample": self.masked or None,
-            "failure_kind": self.failure_kind,
-            "failure_reason": self.failure_reason,
-            "error": self.error,
-            "response": _told({"model": self.model, "usage": _told(usage)}),
-            "agent_ref": _told({"name": self.agent}),
-            "agent_run_time": self.seconds,
-            "responses_create_params": _told({"input": self.prompt}),
-            "verifier_logs_dir": self.logs,
-            "verifier_output": self.output,
-            "tests_status": self.tests,
-            "reward_components": self.components or None,
-            **self.more,
-        }
-        return {"reward": self.reward, **_told(row)}
-
-
-def _told(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields that say something."""
-    return {name: value for name, value in fields.items() if value is not None and value != {}}
+        if told := {name: number for name, number in usage.items() if number is not None}:
+            row["response"] = {"usage": told}
+        if self.model is not None:
+            row["response"] = {"model": self.model, **row.get("response", {})}
+        return row

@@ -75,9 +75,15 @@ def detect(given: Given) -> bool:
 
 def rows(given: Given, reading: Reading) -> Iterator[dict[str, Any]]:
     """A row for each sample and epoch, the newest log first. Raises CompareInputError for a log that is broken."""
-    logs = sorted((_Log.read(given, member) for member in _members(given)), key=lambda log: (log.created, log.member))
-    if not logs:
-        raise CompareInputError(given.path, "not an Inspect log, nor a folder with one")
+    with contextlib.ExitStack() as stack:
+        members = list(_members(given))
+        logs = [_Log.read(given, member, stack if len(members) == 1 else None) for member in members]
+        if not logs:
+            raise CompareInputError(given.path, "not an Inspect log, nor a folder with one")
+        yield from _rows(given, sorted(logs, key=lambda log: (log.created, log.member)), reading)
+
+
+def _rows(given: Given, logs: list[_Log], reading: Reading) -> Iterator[dict[str, Any]]:
     if len(logs) > 1:
         retried = len(logs) - len({log.run or log for log in logs})
         also = f", {counted(retried, 'retry', 'retries')} among them" if retried else ""
@@ -93,7 +99,7 @@ def rows(given: Given, reading: Reading) -> Iterator[dict[str, Any]]:
             log.agent = f"{log.agent} ({log.model})" if log.agent else log.model
         # A log that does not name its run is not known to be a retry.
         for attempt in log.attempts(reading, seen.setdefault(log.run or log, set()), row):
-            yield attempt.row()
+            yield {} if attempt is None else attempt.row()
             row += 1
         for note in log.scorer.notes(given.shown(log.member)):
             reading.note(note)
@@ -144,15 +150,24 @@ class _Log:
     given: Given
     member: str
     head: dict[str, Any]
+    content: _Text | _Zip | None = None
+    """What it holds, as long as it stays open."""
     agent: str | None = None
     scorer: Scorer = field(default_factory=Scorer)
 
     @classmethod
-    def read(cls, given: Given, member: str) -> _Log:
-        """A log without its samples. Raises CompareInputError for one that is broken."""
+    def read(cls, given: Given, member: str, stack: contextlib.ExitStack | None) -> _Log:
+        """A log without its samples; it stays open until the stack is closed, if there is one.
+
+        Raises CompareInputError for one that is broken.
+        """
         log = cls(given, member, {})
-        with log._opened() as content:
-            log.head = content.head()
+        if stack is not None:
+            log.content = stack.enter_context(log._opened())
+            log.head = log.content.head()
+        else:
+            with log._opened() as content:
+                log.head = content.head()
         if not mapping(log.head.get("eval")):
             log._place().fail("not an Inspect log: it does not say what was evaluated (`eval`)")
         return log
@@ -177,11 +192,14 @@ class _Log:
         """When the run began, as an ISO time."""
         return text(field_of(self.head, "eval.created")) or ""
 
-    def attempts(self, reading: Reading, standing: set[Any], first_row: int) -> Iterator[Attempt]:
-        """The attempts that are not among the `standing` ones of newer logs, which they then are too."""
+    def attempts(self, reading: Reading, standing: set[Any], first_row: int) -> Iterator[Attempt | None]:
+        """The attempts that are not among the `standing` ones of newer logs, which they then are too.
+
+        None in place of one that is skipped.
+        """
         self.scorer = Scorer.of_log(self.head, reading.reward)
         row = first_row
-        with self._opened() as content:
+        with self._opened() if self.content is None else contextlib.nullcontext(self.content) as content:
             lists = content.lists()
             keys = (key for part in lists for key in part.elements(_KEYS))
             last = {_identity(key): position for position, key in enumerate(keys)}
@@ -189,7 +207,8 @@ class _Log:
             for position, sample in enumerate(samples):
                 identity = _identity(sample)
                 if last.get(identity) == position and identity not in standing:
-                    yield self._attempt(sample, content, is_shown=row in reading.shown)
+                    is_shown = row in reading.shown
+                    yield None if reading.skips(row) else self._attempt(sample, content, is_shown=is_shown)
                     row += 1
             standing.update(last)
 

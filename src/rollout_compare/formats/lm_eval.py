@@ -16,6 +16,7 @@ import msgspec
 
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.reading.inputs import listed
+from rollout_compare.core.reading.lines import Line
 from rollout_compare.core.sentences import field_name, named, quoted
 from rollout_compare.formats.attempt import Attempt, Reading
 from rollout_compare.formats.documents import Shape, lines_of, value_of
@@ -72,11 +73,17 @@ def rows(given: Given, reading: Reading) -> Iterator[dict[str, Any]]:
         directions = mapping(mapping(results.of(file.time).higher_is_better).get(str(file.task)))
         scoring.sign = -1.0 if directions.get(str(scoring.metric)) is False else 1.0
         before = row
-        for attempt, line in _attempts(given, file, scoring):
-            attempt.model = text(results.of(file.time).model_name)
-            if row in reading.shown:
-                attempt.output = _output(line)
-            yield attempt.row()
+        model = text(results.of(file.time).model_name)
+        why_not = scoring.why_not()
+        for found, line in _counted(given, file, scoring):
+            if reading.skips(row):
+                yield {}
+            else:
+                attempt = _attempt(found, scoring, why_not)
+                attempt.taskset, attempt.model = file.task, model
+                if row in reading.shown:
+                    attempt.output = _output(line)
+                yield attempt.row()
             row += 1
         if row > before:
             chosen.setdefault(scoring.told(), []).append(file.task or given.shown(file.member))
@@ -168,7 +175,20 @@ class _Scoring:
     """None when the rows of the file name no filter."""
     sign: float = 1.0
 
+    @property
+    def known_metric(self) -> str | None:
+        """The metric, when rows have it."""
+        return self.metric if self.metric in self.known else None
+
+    def why_not(self) -> str | None:
+        """Why no row has a reward; None when rows may have one."""
+        if self.known_metric is not None:
+            return None
+        absent = "no metric with a number" if self.metric is None else f"no metric {self.metric}"
+        return f"{absent}; there are: {', '.join(self.offered)}"
+
     def told(self) -> str:
+        """What counts, in words in which data is marked."""
         metric = "there is no metric with a number" if self.metric is None else f"the reward is {quoted(self.metric)}"
         filtered = "" if self.filter is None else f", filter {quoted(self.filter)}"
         return metric + (", with a minus as lower is better" if self.sign < 0 else "") + filtered
@@ -191,35 +211,34 @@ def _scoring(given: Given, file: _File, reward: str | None) -> _Scoring:
     return _Scoring(metric, known, numeric, filtered)
 
 
-def _attempts(given: Given, file: _File, scoring: _Scoring) -> Iterator[tuple[Attempt, Any]]:
-    """The attempts that count, each with what is written of it."""
-    metric = scoring.metric if scoring.metric in scoring.known else None
-    shape = Shape.with_value(_First, metric)
-    absent = f"no metric {scoring.metric}" if scoring.metric is not None else "no metric with a number"
-    reason = f"{absent}; there are: {', '.join(scoring.offered)}" if metric is None else None
+def _counted(given: Given, file: _File, scoring: _Scoring) -> Iterator[tuple[Any, Line]]:
+    """The rows that count, one a document, each with its line."""
     seen: set[Id] = set()
-    for line_number, found, line in lines_of(given, file.member, shape):
-        document = name(found.doc_id)
-        if document is None:
+    for line_number, found, line in lines_of(given, file.member, Shape.with_value(_First, scoring.known_metric)):
+        found.doc_id = name(found.doc_id)
+        if found.doc_id is None:
             raise CompareInputError(given.shown(file.member), "the row has no `doc_id`", line=line_number)
-        if scoring.filter is not None:
-            if found.filter != scoring.filter:
+        if scoring.filter is None:
+            # The rows of a filter that has no name come after all those of the one before.
+            if found.doc_id in seen:
                 continue
-        elif document in seen:
-            # Without the name of a filter: its rows come after all those of the one before.
+            seen.add(found.doc_id)
+        elif found.filter != scoring.filter:
             continue
-        else:
-            seen.add(document)
-        attempt = Attempt(document, taskset=file.task, prompt=text(found.prompt_hash))
-        reward = None if metric is None else number(found.value)
-        if reward is None:
-            attempt.mask("no_number", reason or f"{metric} is not a number")
-        else:
-            attempt.reward = scoring.sign * reward
-        yield attempt, line
+        yield found, line
 
 
-def _output(line: Any) -> str:
+def _attempt(found: Any, scoring: _Scoring, why_not: str | None) -> Attempt:
+    attempt = Attempt(found.doc_id, prompt=text(found.prompt_hash))
+    reward = None if scoring.known_metric is None else number(found.value)
+    if reward is None:
+        attempt.mask("no_number", why_not or f"{scoring.metric} is not a number")
+    else:
+        attempt.reward = scoring.sign * reward
+    return attempt
+
+
+def _output(line: Line) -> str:
     row = mapping(value_of(line))
     answers = row.get("filtered_resps")
     if isinstance(answers, list) and len(answers) == 1:
