@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from rollout_compare.core.sentences import Sentence
+from rollout_compare.core.sentences import Marked, Sentence
 from rollout_compare.formats.values import Id
 
 
@@ -26,9 +26,9 @@ class Reading:
         """Whether others are read again: then a row may be empty."""
         return bool(self.shown) and row not in self.shown
 
-    def note(self, marked: str) -> None:
-        """Tell of a choice, once, in words in which data is marked."""
-        sentence = Sentence(marked)
+    def note(self, words: Marked) -> None:
+        """Tell of a choice, once."""
+        sentence = Sentence(words)
         if sentence not in self.notes:
             self.notes.append(sentence)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.reading.json_line import field_of
-from rollout_compare.core.sentences import field_name, named, quoted
+from rollout_compare.core.sentences import field_name, named, quoted, told
 from rollout_compare.formats.attempt import Attempt, Reading
 from rollout_compare.formats.documents import object_of
 from rollout_compare.formats.given import Given
@@ -63,7 +63,7 @@ def rows(given: Given, reading: Reading) -> Iterator[dict[str, Any]]:
         what = "not a Harbor job: no folder in it has a result.json or a config.json of a trial"
         raise CompareInputError(given.path, what)
     if len(jobs) > 1:
-        reading.note(f"{quoted(given.path)}: {len(jobs)} Harbor jobs are read as one side: {named(jobs)}")
+        reading.note(told("{}: {} Harbor jobs are read as one side: {}", quoted(given.path), len(jobs), named(jobs)))
     others: dict[str, None] = {}
     for job in jobs:
         config = mapping(_document(given, job, "config.json"))
@@ -78,8 +78,8 @@ def rows(given: Given, reading: Reading) -> Iterator[dict[str, Any]]:
             yield attempt.row()
     if others:
         chosen = field_name(reading.reward or _REWARD)
-        offered = f"{field_name('--reward NAME')} takes another: {named(list(others))}"
-        reading.note(f"the reward that counts is {chosen}; {offered}")
+        option, offered = field_name("--reward NAME"), named(list(others))
+        reading.note(told("the reward that counts is {}; {} takes another: {}", chosen, option, offered))
 
 
 def _jobs(given: Given, most: int | None = None) -> Iterator[str]:

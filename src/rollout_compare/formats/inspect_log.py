@@ -17,7 +17,7 @@ import msgspec
 
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.reading.json_line import field_of
-from rollout_compare.core.sentences import counted, quoted
+from rollout_compare.core.sentences import counted, quoted, told
 from rollout_compare.formats.attempt import Attempt, Reading
 from rollout_compare.formats.documents import Document, Place, S, Shape, object_of
 from rollout_compare.formats.given import LARGEST_DOCUMENT, Given
@@ -86,8 +86,8 @@ def rows(given: Given, reading: Reading) -> Iterator[dict[str, Any]]:
 def _rows(given: Given, logs: list[_Log], reading: Reading) -> Iterator[dict[str, Any]]:
     if len(logs) > 1:
         retried = len(logs) - len({log.run or log for log in logs})
-        also = f", {counted(retried, 'retry', 'retries')} among them" if retried else ""
-        reading.note(f"{quoted(given.path)}: {len(logs)} logs are read as one side{also}")
+        also = told(", {} among them", counted(retried, "retry", "retries")) if retried else told("")
+        reading.note(told("{}: {} logs are read as one side{}", quoted(given.path), len(logs), also))
     models: dict[Any, set[str | None]] = {}
     for log in logs:
         models.setdefault(log.task, set()).add(log.model)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rollout_compare.core.reading.json_line import field_of
-from rollout_compare.core.sentences import field_name, named, quoted
+from rollout_compare.core.sentences import Marked, field_name, named, quoted, told
 from rollout_compare.formats.values import number, sequence, text
 
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
@@ -69,14 +69,14 @@ class Scorer:
         self.chosen = self.chosen if key is None else key
         return value
 
-    def notes(self, log: str) -> Iterator[str]:
-        """What is told of a log's scores once its samples have been read, in words in which data is marked."""
+    def notes(self, log: str) -> Iterator[Marked]:
+        """What is told of a log's scores once its samples have been read."""
         if self.unscored and not self.offered:
-            yield f"{quoted(log)} was never scored: none of its samples has a score"
+            yield told("{} was never scored: none of its samples has a score", quoted(log))
         if self.chosen is not None and len(self.offered) > 1:
             others = [key for key in self.offered if key != self.chosen]
-            offered = f"{field_name('--reward NAME')} takes another: {named(others)}"
-            yield f"the score that counts is {quoted(self.chosen)}; {offered}"
+            pieces = (quoted(self.chosen), field_name("--reward NAME"), named(others))
+            yield told("the score that counts is {}; {} takes another: {}", *pieces)
 
     def score(self, scores: dict[str, Any]) -> Any:
         """The score that counts, with all that it says."""

@@ -17,7 +17,7 @@ import msgspec
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.reading.inputs import listed
 from rollout_compare.core.reading.lines import Line
-from rollout_compare.core.sentences import field_name, named, quoted
+from rollout_compare.core.sentences import Marked, field_name, named, quoted, told
 from rollout_compare.formats.attempt import Attempt, Reading
 from rollout_compare.formats.documents import Shape, lines_of, value_of
 from rollout_compare.formats.given import Given
@@ -66,7 +66,7 @@ def rows(given: Given, reading: Reading) -> Iterator[dict[str, Any]]:
     if len(models) > 1:
         what = f"samples of several models in one folder, name the files of one: {listed(sorted(models))}"
         raise CompareInputError(given.path, what)
-    chosen: dict[str, list[str]] = {}
+    chosen: dict[Marked, list[str]] = {}
     row = 0
     for file in files:
         scoring = _scoring(given, file, reading.reward)
@@ -86,14 +86,15 @@ def rows(given: Given, reading: Reading) -> Iterator[dict[str, Any]]:
                 yield attempt.row()
             row += 1
         if row > before:
-            chosen.setdefault(scoring.told(), []).append(file.task or given.shown(file.member))
+            chosen.setdefault(scoring.in_words(), []).append(file.task or given.shown(file.member))
         elif scoring.filter is not None:
-            left_out = f"no row of {quoted(given.shown(file.member))} has the filter {quoted(scoring.filter)}"
-            reading.note(f"{left_out}: it is left out")
+            pieces = (quoted(given.shown(file.member)), quoted(scoring.filter))
+            reading.note(told("no row of {} has the filter {}: it is left out", *pieces))
     if not row and reading.reward is not None:
         raise CompareInputError(given.path, f"no row has the filter of `--reward {reading.reward}`")
-    for told, tasks in chosen.items():
-        reading.note(f"{named(tasks)}: {told}; {field_name('--reward METRIC,FILTER')} takes another")
+    for counts, tasks in chosen.items():
+        option = field_name("--reward METRIC,FILTER")
+        reading.note(told("{}: {}; {} takes another", named(tasks), counts, option))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def _files(given: Given, reading: Reading) -> list[_File]:
     newest = {file.task: file for file in sorted(found, key=lambda file: file.time)}
     older = [given.shown(file.member) for file in found if newest[file.task] is not file]
     if older:
-        reading.note(f"of a task that was run several times the newest samples are read, not {named(older)}")
+        reading.note(told("of a task that was run several times the newest samples are read, not {}", named(older)))
     return sorted(newest.values(), key=lambda file: file.member)
 
 
@@ -187,11 +188,15 @@ class _Scoring:
         absent = "no metric with a number" if self.metric is None else f"no metric {self.metric}"
         return f"{absent}; there are: {', '.join(self.offered)}"
 
-    def told(self) -> str:
-        """What counts, in words in which data is marked."""
-        metric = "there is no metric with a number" if self.metric is None else f"the reward is {quoted(self.metric)}"
-        filtered = "" if self.filter is None else f", filter {quoted(self.filter)}"
-        return metric + (", with a minus as lower is better" if self.sign < 0 else "") + filtered
+    def in_words(self) -> Marked:
+        """What counts."""
+        metric = told("there is no metric with a number")
+        if self.metric is not None:
+            metric = told("the reward is {}", quoted(self.metric))
+        lower = told(", with a minus as lower is better") if self.sign < 0 else told("")
+        return told(
+            "{}{}{}", metric, lower, told("") if self.filter is None else told(", filter {}", quoted(self.filter))
+        )
 
 
 def _scoring(given: Given, file: _File, reward: str | None) -> _Scoring:

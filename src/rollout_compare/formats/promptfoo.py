@@ -13,7 +13,7 @@ import msgspec
 
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.reading.json_line import field_of
-from rollout_compare.core.sentences import field_name, quoted
+from rollout_compare.core.sentences import field_name, named, quoted, told
 from rollout_compare.formats.attempt import Attempt, Reading
 from rollout_compare.formats.documents import Document, Place, Shape, lines_of
 from rollout_compare.formats.given import Given
@@ -79,8 +79,8 @@ def rows(given: Given, reading: Reading) -> Iterator[dict[str, Any]]:
         scores |= dict.fromkeys(attempt.components or ())
         yield attempt.row()
     if scores:
-        others = ", ".join(map(quoted, ["score", *scores]))
-        reading.note(f"the reward is {quoted(reading.reward or 'success')}; {field_name('--reward NAME')}: {others}")
+        pieces = (quoted(reading.reward or "success"), field_name("--reward NAME"), named(["score", *scores]))
+        reading.note(told("the reward is {}; {} takes another: {}", *pieces))
 
 
 def _member(given: Given) -> str | None:

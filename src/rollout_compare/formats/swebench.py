@@ -14,7 +14,7 @@ from typing import Any
 
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.reading.inputs import listed
-from rollout_compare.core.sentences import quoted
+from rollout_compare.core.sentences import quoted, told
 from rollout_compare.formats.attempt import Attempt, Reading
 from rollout_compare.formats.documents import object_of
 from rollout_compare.formats.given import Given
@@ -53,7 +53,10 @@ def rows(given: Given, reading: Reading) -> Iterator[dict[str, Any]]:
     if len(runs) > 1:
         raise CompareInputError(given.path, f"several SWE-bench runs, name one of their folders: {listed(runs)}")
     reading.note(
-        f"{quoted(given.path)}: without the summary of its run, instances with an empty patch are missing instead of 0"
+        told(
+            "{}: without the summary of its run, instances with an empty patch are missing instead of 0",
+            quoted(given.path),
+        )
     )
     yield from _of_folder(given, runs[0])
 

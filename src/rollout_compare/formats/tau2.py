@@ -12,7 +12,7 @@ import msgspec
 
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.reading.json_line import field_of
-from rollout_compare.core.sentences import field_name, named
+from rollout_compare.core.sentences import field_name, named, told
 from rollout_compare.formats.attempt import Attempt, Reading
 from rollout_compare.formats.documents import Document, Place, Shape
 from rollout_compare.formats.given import Given
@@ -78,7 +78,8 @@ def rows(given: Given, reading: Reading) -> Iterator[dict[str, Any]]:
         place.fail(f"not tau2 results: neither a list `{_SIMULATIONS}` in it, nor a folder of that name beside it")
     if parts:
         chosen = field_name(reading.reward or "reward")
-        reading.note(f"the reward is {chosen}; {field_name('--reward KEY')} takes a part of it: {named(list(parts))}")
+        option = field_name("--reward KEY")
+        reading.note(told("the reward is {}; {} takes a part of it: {}", chosen, option, named(list(parts))))
 
 
 def _member(given: Given) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.reading.inputs import listed
 from rollout_compare.core.reading.json_line import field_of
-from rollout_compare.core.sentences import field_name, named, quoted
+from rollout_compare.core.sentences import field_name, named, quoted, told
 from rollout_compare.formats.attempt import Attempt, Reading
 from rollout_compare.formats.documents import Shape, lines_of, object_of
 from rollout_compare.formats.given import Given
@@ -132,9 +132,11 @@ def _of_traces(given: Given, member: str, reading: Reading) -> Iterator[Attempt]
                 attempt.mask("no_trace", _last_error(episode.errors)[1])
             yield attempt
     if reading.reward is not None and parts:
-        reading.note(f"the reward that counts is {quoted(reading.reward)}; there are also: {named(list(parts))}")
+        pieces = (quoted(reading.reward), named(list(parts)))
+        reading.note(told("the reward that counts is {}; there are also: {}", *pieces))
     elif len(parts) > 1:
-        reading.note(f"the reward is the sum of {named(list(parts))}; {field_name('--reward NAME')} takes one of them")
+        pieces = (named(list(parts)), field_name("--reward NAME"))
+        reading.note(told("the reward is the sum of {}; {} takes one of them", *pieces))
 
 
 def _tell(attempt: Attempt, trace: dict[str, Any], wanted: str | None) -> None:

@@ -189,4 +189,3 @@ def test_a_log_out_of_the_job_is_not_shown(jobs: Path, run: Compare) -> None:
     done = run(jobs / "old", jobs / "new")
     assert "not for you" not in done.out
     assert "outside the log roots" in done.out
-
