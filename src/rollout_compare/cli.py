@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from rollout_compare import options
 from rollout_compare.core.errors import UsageError
+from rollout_compare.formats.names import FORMAT_NAMES
 from rollout_compare.output import OutputError, error_line, print_aside, print_text, settle_streams
 from rollout_compare.version import VERSION, commit
 
@@ -135,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--old-key", metavar="FIELD", type=field, help="the same for the old side only")
     add("--new-key", metavar="FIELD", type=field, help="the same for the new side only")
-    add("--reward", metavar="FIELD", type=field, help="dotted field that holds the reward (default: reward)")
+    add("--reward", metavar="FIELD", type=field, help="dotted field that holds the reward, or its name in the format")
     for option, words in (
         ("--where", "compare only rows with this value in a dotted field (repeatable; all must hold)"),
         ("--old-where", "the same for the old side only"),
@@ -149,6 +150,12 @@ def _parser() -> argparse.ArgumentParser:
             default=[],
             help=words,
         )
+    add(
+        "--format-in",
+        metavar="NAME",
+        choices=FORMAT_NAMES,
+        help=f"read both sides as one of: {', '.join(FORMAT_NAMES)} (default: found by itself)",
+    )
     add(
         "--margin",
         metavar="M",

@@ -20,6 +20,7 @@ from rollout_compare.output import (
     is_standard_output,
     print_aside,
     print_text,
+    refuse_input,
     whole_file,
 )
 from rollout_compare.pipeline import Reports, Request
@@ -75,6 +76,9 @@ def _report(arguments: argparse.Namespace, redact: Redactor) -> int:
         files = {form: stack.enter_context(whole_file(path, input_files)) for form, path in written.items()}
         with _progress(redact) as progress:
             reports = Reports.from_request(request, redact, with_html="html" in (printed, *written), progress=progress)
+        for path in written.values():
+            # Only now is it known what was read of a folder.
+            refuse_input(path, reports.input_files)
         for form, file in files.items():
             file.write(_pieces(reports, form, template))
         pieces = _pieces(reports, printed, template)
@@ -113,6 +117,7 @@ def _request(arguments: argparse.Namespace) -> Request:
         reward=arguments.reward,
         old_where=[Condition(*pair) for pair in (*arguments.where, *arguments.old_where)],
         new_where=[Condition(*pair) for pair in (*arguments.where, *arguments.new_where)],
+        format_in=arguments.format_in,
         margin=arguments.margin,
         count_as_zero=arguments.count_as_zero,
         tail=arguments.tail,

@@ -172,10 +172,7 @@ def whole_file(path: str, inputs: Sequence[str]) -> Iterator[_File]:
 
     Raises UsageError when `path` is one of the `inputs`, and OutputError when it cannot be written.
     """
-    for given in inputs:
-        with contextlib.suppress(OSError, ValueError):
-            if os.path.samefile(path, given):
-                raise UsageError(f"{path} is an input, and would be overwritten")
+    refuse_input(path, inputs)
     try:
         file = _File(path)
     except (OSError, ValueError) as fault:
@@ -187,6 +184,18 @@ def whole_file(path: str, inputs: Sequence[str]) -> Iterator[_File]:
         raise OutputError(_unwritable(path, fault)) from None
     finally:
         file.close()
+
+
+def refuse_input(path: str, inputs: Sequence[str]) -> None:
+    """Raises UsageError when `path` is one of the `inputs`."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return
+    for given in inputs:
+        with contextlib.suppress(OSError, ValueError):
+            if os.path.samestat(status, os.stat(given)):
+                raise UsageError(f"{path} is an input, and would be overwritten")
 
 
 def _unwritable(path: str, fault: Exception) -> str:

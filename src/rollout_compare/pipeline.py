@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from rollout_compare import options
 from rollout_compare.core.causes.explanation import END_SEARCH, Explanation, explain
@@ -15,9 +16,11 @@ from rollout_compare.core.logs.search import LogSearch
 from rollout_compare.core.logs.verifier_output import LONGEST_TAIL, VerifierOutputs
 from rollout_compare.core.reading.choice import Condition
 from rollout_compare.core.reading.ids import Names
-from rollout_compare.core.reading.inputs import find_shards
+from rollout_compare.core.reading.inputs import find_shards, find_sources
 from rollout_compare.core.reading.lines import Progress
 from rollout_compare.core.reading.load import load_side
+from rollout_compare.core.reading.source import OpenSource
+from rollout_compare.formats.source import open_source
 from rollout_compare.report.by_hand import option_text
 from rollout_compare.report.facts import Facts
 from rollout_compare.report.json_summary import json_summary
@@ -35,7 +38,7 @@ class Request:
     old_key: str | None = None
     new_key: str | None = None
     reward: str | None = None
-    """The field that holds the reward, when it is not `reward`."""
+    """The field that holds the reward, when it is not `reward`; where a format has several, the name of one."""
     old_where: Sequence[Condition] = ()
     """What the rows that are compared have to say."""
     new_where: Sequence[Condition] = ()
@@ -60,6 +63,10 @@ class Request:
     new_unpacked: Sequence[str] = ()
     bring: Callable[[str], None] | None = None
     """Makes a log of those folders be there before it is looked at."""
+    bring_document: Callable[[str], None] | None = None
+    """The same for a file of the results that another tool wrote."""
+    format_in: str | None = None
+    """The format that both sides are read as; None to find out."""
 
     def options(self) -> str:
         """The options of the command line that change what is compared, for whoever does it by hand."""
@@ -68,6 +75,7 @@ class Request:
             ("--key", [both]),
             ("--old-key", [None if both else self.old_key]),
             ("--new-key", [None if both else self.new_key]),
+            ("--format-in", [self.format_in]),
             ("--reward", [self.reward]),
             ("--old-where", map(str, self.old_where)),
             ("--new-where", map(str, self.new_where)),
@@ -83,7 +91,18 @@ class Request:
 
     def input_files(self) -> list[str]:
         """Every file that will be read, sidecars included. Raises CompareInputError when there is none."""
-        return [path for files in find_shards(self.old) + find_shards(self.new) for path in files.all()]
+        found: list[str] = []
+        for paths in (self.old, self.new):
+            sources, others = find_sources(paths, self.open_source())
+            found += [source.path for source in sources]
+            found += [path for files in (find_shards(others) if others else []) for path in files.all()]
+        return found
+
+    def open_source(self, progress: Progress | None = None) -> OpenSource:
+        """Opens a path that another tool wrote."""
+        return partial(
+            open_source, forced=self.format_in, reward=self.reward, bring=self.bring_document, progress=progress
+        )
 
 
 class Reports:
@@ -125,6 +144,7 @@ class Reports:
                 names=names,
                 progress=progress,
                 redact=redact,
+                open_source=request.open_source(progress),
             )
             for paths, key, where in (
                 (request.old, request.old_key, request.old_where),
@@ -154,7 +174,7 @@ class Reports:
         selection = Selection.from_tasks(comparison.tasks)
         outputs = VerifierOutputs.from_comparison(comparison, search, selection.wanted(comparison.tasks))
         explanation = explain(comparison, outputs, selection, redact)
-        files = [path for side in (old, new) for shard in side.shards for path in shard.files.all()]
+        files = [path for side in (old, new) for shard in side.shards for path in shard.all_files()]
         return cls(comparison, outputs, explanation, redact, request, files)
 
     def facts(self) -> Facts:

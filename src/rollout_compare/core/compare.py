@@ -173,7 +173,7 @@ def _untested(assessment: Assessment) -> list[Marked]:
 
 def _notes(joined: Joined, tasks: Tasks) -> list[Marked]:
     unplaced = [note for name, side in joined.sides.named() for note in side.unplaced_notes(name)]
-    notes = [*joined.match.notes, *joined.notes, *unplaced]
+    notes = [*joined.match.notes, *joined.notes, *unplaced, *_notes_of_reading(joined)]
     labels = joined.match.labels
     several = [labels[position] for position in joined.match.with_several_rows()]
     if several:
@@ -210,3 +210,11 @@ def _notes(joined: Joined, tasks: Tasks) -> list[Marked]:
             for name in unused
         ),
     ]
+
+
+def _notes_of_reading(joined: Joined) -> list[Marked]:
+    """Choices made as the sides were read; one that was made for both is told once."""
+    notes = joined.sides.map(lambda keyed: [note.marked for note in keyed.side.notes])
+    both = [note for note in notes.old if note in notes.new]
+    own = [told("{}: {}", name, note) for name, found in notes.named() for note in found if note not in both]
+    return both + own

@@ -167,6 +167,9 @@ def _request(context: Context, inputs: Inputs) -> Request:
         old_unpacked=sides.old.roots([*settings.old_logs_root, *settings.logs_root]),
         new_unpacked=sides.new.roots([*settings.new_logs_root, *settings.logs_root]),
         bring=inputs.bring,
+        bring_document=inputs.bring_document,
+        format_in=settings.format,
+        reward=settings.reward,
     )
 
 

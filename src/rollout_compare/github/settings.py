@@ -21,6 +21,7 @@ from rollout_compare.github.values import (
     Days,
     FieldName,
     Fields,
+    FormatName,
     Lines,
     Margin,
     Number,
@@ -81,6 +82,16 @@ class Settings(BaseModel):
     )
     old_where: Conditions = Field([], description="The same for the old side only.")
     new_where: Conditions = Field([], description="The same for the new side only.")
+    format: FormatName = Field(
+        None,
+        description="The format that both sides are read as: `rollouts`, `harbor`, `inspect`, `swebench`, `lm-eval`, "
+        "`promptfoo`, `verifiers` or `tau2`. By default it is detected.",
+    )
+    reward: FieldName = Field(
+        None,
+        description="Dotted field that holds the reward, `reward` by default; for results of other tools the name of "
+        "one of their rewards.",
+    )
     tail: Number = Field(options.TAIL, description="Lines of verifier output shown per flip; 0 shows none.")
     logs_root: Lines = Field(
         [], description="Folders in which relative `verifier_logs_dir` paths are looked up, one per line."

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.judging.baseline import Baseline, NoBaseline
 from rollout_compare.core.schema import Both, SideName
+from rollout_compare.formats.source import open_source
 from rollout_compare.github.api.faults import ApiError
 from rollout_compare.github.artifacts.contents import Content, content_of, of_run, of_this_run, unreadable
 from rollout_compare.github.artifacts.download import download
@@ -68,9 +69,20 @@ class Inputs:
 
     def bring(self, path: str) -> None:
         """Make a log of an artifact be there at its path. Raises OSError."""
-        for artifact in self._artifacts():
-            if path == artifact.root or path.startswith(artifact.root + os.sep):
-                artifact.bring(path)
+        for artifact in self._around(path):
+            artifact.bring(path)
+
+    def bring_document(self, path: str) -> None:
+        """The same for a file of the results of another tool."""
+        for artifact in self._around(path):
+            artifact.bring_document(path)
+
+    def _around(self, path: str) -> list[UnpackedArtifact]:
+        return [
+            artifact
+            for artifact in self._artifacts()
+            if path == artifact.root or path.startswith(artifact.root + os.sep)
+        ]
 
     def _artifacts(self) -> list[UnpackedArtifact]:
         return [side.unpacked for side in self.sides if side.unpacked is not None]
@@ -233,9 +245,12 @@ def _fetched(
         raise CompareInputError(f"artifact {name}", f"could not be downloaded: {fault}") from None
     stack.enter_context(opened := Path(packed).open("rb"))  # noqa: SIM115 - the stack closes it
     unpacked = UnpackedArtifact(opened, root, name, context.commands.warning)
-    return FetchedSide(
-        unpacked.rollouts(artifact.path), unpacked, Download(side, name, run, _named_repository(context))
-    )
+
+    def is_of_format(path: str) -> bool:
+        return open_source(path, forced=context.settings.format, bring=unpacked.bring_document) is not None
+
+    paths = unpacked.inputs(artifact.path, is_of_format)
+    return FetchedSide(paths, unpacked, Download(side, name, run, _named_repository(context)))
 
 
 def _named_repository(context: Context) -> str:

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, SecretStr
 
 from rollout_compare import options
 from rollout_compare.core.reading.choice import Condition
+from rollout_compare.formats.names import FORMAT_NAMES
 
 _TRUTH = {"true": True, "false": False}
 _COMMENT_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -84,6 +85,13 @@ def _comment_mode(value: Any) -> Any:
     if choice not in ("always", "changes", "off"):
         raise ValueError("always, changes or off")
     return choice
+
+
+def _format_name(value: Any) -> Any:
+    name = value.strip() if isinstance(value, str) else value
+    if name is not None and name not in FORMAT_NAMES:
+        raise ValueError(f"one of {', '.join(FORMAT_NAMES)}")
+    return name
 
 
 def _comment_id(value: Any) -> Any:
@@ -162,6 +170,7 @@ Conditions = Annotated[list[Condition], BeforeValidator(_conditions)]
 Patterns = Annotated[list[re.Pattern[str]], BeforeValidator(_patterns)]
 Truth = Annotated[bool, BeforeValidator(_truth)]
 CommentMode = Annotated[Literal["always", "changes", "off"], BeforeValidator(_comment_mode)]
+FormatName = Annotated[str | None, BeforeValidator(_format_name)]
 CommentId = Annotated[str, BeforeValidator(_comment_id)]
 Number = Annotated[int, BeforeValidator(_number)]
 Positive = Annotated[int | None, BeforeValidator(_positive)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -169,6 +169,15 @@ class Input:
     masked_rows: int
     digest: str
     """Of the rows."""
+    title: str = ""
+    """What the side is called in its format; empty for rollouts."""
+    unit: str = "row"
+    """What a row is called there."""
+
+    @property
+    def size(self) -> str:
+        """How many rows there are, and of what: "Harbor job, 445 trials"."""
+        return ", ".join(filter(None, (self.title, counted(self.rows, self.unit))))
 
     @property
     def path(self) -> str:
@@ -251,7 +260,10 @@ class Facts:
     def _input(self, name: SideName, side: Side) -> Input:
         shards = [shard.files.rollouts for shard in side.shards]
         paths = self.redact.all(side.paths)
-        return Input(name, paths, self.redact.all(shards), len(side), side.masked_rows, digest_of(side))
+        told = Input(name, paths, self.redact.all(shards), len(side), side.masked_rows, digest_of(side))
+        kinds = {(shard.source.title, shard.source.unit) if shard.source is not None else None for shard in side.shards}
+        kind = kinds.pop() if len(kinds) == 1 else None
+        return told if kind is None else replace(told, title=kind[0], unit=kind[1])
 
     @property
     def figures(self) -> list[Figure]:

@@ -86,6 +86,7 @@ def _side(side: Side, redact: Redactor) -> dict[str, Any]:
     tallies = [shard.tally for shard in side.shards]
     return {
         "paths": redact.all(side.paths),
+        "format": side.format,
         "bytes": side.bytes,
         "rows": len(side),
         "masked_rows": side.masked_rows,

@@ -297,7 +297,7 @@ class _Page:
         said = [ours(f"rollout-compare {VERSION}")]
         for side in facts.inputs:
             path = code(shortened(side.path, NAME_LIMIT)) + ours(f" and {side.more} more" if side.more else "")
-            rows = ours(f" {counted(side.rows, 'row')} ")
+            rows = ours(f" {side.size} ")
             said.append(ours(f"{side.name} ") + path + rows + code(side.digest[:_DIGEST_LENGTH]))
         if self._fixed["commit"]:
             said.append(ours("commit ") + code(self._fixed["commit"]))

@@ -48,6 +48,8 @@ class SideSummary(_Model):
 
     paths: list[str]
     """As given."""
+    format: str
+    """The format it was read from: `rollouts`, or that of another tool; several when shards differ."""
     bytes: Count
     """Size of the rollouts files on disk, in bytes."""
     rows: Count

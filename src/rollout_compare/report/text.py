@@ -82,7 +82,7 @@ def _described(side: Input) -> str:
     path = f"{side.path} and {side.more} more" if side.more else side.path
     masked = f", {side.masked_rows:,} masked" if side.masked_rows else ""
     shards = f", {len(side.shards)} shards" if len(side.shards) > 1 else ""
-    return f"{label(path)}: {counted(side.rows, 'row')}{masked}{shards}"
+    return f"{label(path)}: {side.size}{masked}{shards}"
 
 
 def _key(key: str, prefix: str | None) -> str:

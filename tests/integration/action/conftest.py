@@ -30,7 +30,7 @@ INPUTS = (
     *("old", "new", "key", "tail", "logs-root", "old-logs-root", "new-logs-root", "verifier-fields", "count-as-zero"),
     *("margin", "redact", "title", "comment", "comment-id", "pr-number", "github-token", "job-summary", "report-dir"),
     *("template", "upload-artifact", "artifact-name", "retention-days", "old-artifact", "new-artifact", "old-run-id"),
-    *("old-branch", "old-workflow", "baseline-max-age"),
+    *("old-branch", "old-workflow", "baseline-max-age", "format", "reward"),
 )
 REPORT_FILES = ("summary.json", "report.md", "report.html")
 REPORT_FOLDER = "rollout-compare-report"

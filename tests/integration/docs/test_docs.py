@@ -19,8 +19,8 @@ import jinja2.meta
 import pytest
 import yaml
 
+from rollout_compare import archive
 from rollout_compare.core import schema
-from rollout_compare.github.artifacts import archive
 from rollout_compare.github.baselines import runs
 from rollout_compare.github.settings import OUTPUTS, SettingError, Settings, input_names
 from rollout_compare.version import VERSION

@@ -112,7 +112,7 @@ class Finder:
         packed: dict[str, tuple[InputFile, list[int]]] = {}
         for row in sorted({*wanted.outputs, *wanted.ends}):
             file = self._file(row)
-            if file.packing != "plain" and not file.is_pipe:
+            if file.is_streamed and not file.is_pipe:
                 packed.setdefault(file.path, (file, []))[1].append(row)
         room, field_room = _KEPT_TAILS, _KEPT_FIELDS
         for file, rows in packed.values():
@@ -288,7 +288,7 @@ class Finder:
     def _roots_of_shard(self, number: int) -> list[str]:
         search, shard = self.search, self.side.shards[number]
         # What a pipe's name says of folders is no place where its rows came from.
-        own = [] if shard.file.is_pipe else [os.path.dirname(shard.files.rollouts) or "."]
+        own = [] if shard.file.is_pipe else [shard.folder]
         of_side = search.old_roots if self.name == "old" else search.new_roots
         last = [] if search.working_directory is None else [search.working_directory]
         roots = [*own, *of_side, *search.roots, *last]
@@ -301,5 +301,4 @@ class Finder:
 
 
 def _directories(side: Side) -> frozenset[str]:
-    files = [shard.files.rollouts for shard in side.shards if not shard.file.is_pipe]
-    return frozenset(os.path.realpath(os.path.dirname(file) or ".") for file in files)
+    return frozenset(os.path.realpath(shard.folder) for shard in side.shards if not shard.file.is_pipe)

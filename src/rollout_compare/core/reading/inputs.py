@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rollout_compare.core.errors import CompareInputError
+from rollout_compare.core.reading.source import OpenSource, RowSource
 
 _NAME = re.compile(r"(?s)(?P<stem>.+?)(?P<extension>\.[^.]+)?(?P<packing>\.(?:gz|zst))?", re.IGNORECASE)
 _PACKINGS = ("", ".gz", ".zst")
@@ -27,9 +28,9 @@ class ShardFiles:
     """The files of one shard, paths as given; those beside the rollouts only when they exist."""
 
     rollouts: str
-    sidecar: str | None
-    materialized: str | None
-    coverage: str | None
+    sidecar: str | None = None
+    materialized: str | None = None
+    coverage: str | None = None
 
     def all(self) -> list[str]:
         """Every file of the shard that may be read."""
@@ -60,6 +61,27 @@ def find_shards(paths: Sequence[str]) -> list[ShardFiles]:
     ]
 
 
+def find_sources(paths: Sequence[str], open_source: OpenSource | None) -> tuple[list[RowSource], list[str]]:
+    """Which of the paths, or of what a glob among them matches, are opened as sources; and the remaining ones.
+
+    Raises CompareInputError for a path that cannot be opened.
+    """
+    if open_source is None:
+        return [], list(paths)
+    sources: dict[str, RowSource] = {}
+    others: list[str] = []
+    for path in paths:
+        is_glob = not os.path.lexists(path) and glob.has_magic(path) and "\0" not in path
+        matches = [match for match in glob.glob(path, recursive=True) if not _is_derived(match)] if is_glob else [path]
+        opened = {match: source for match in matches if (source := open_source(match)) is not None}
+        sources |= {os.path.realpath(match): source for match, source in opened.items()}
+        if not opened:
+            others.append(path)
+        else:
+            others += [match for match in matches if match not in opened and not os.path.isdir(match)]
+    return list(sources.values()), others
+
+
 def find_rollouts_below(directory: str) -> str:
     """The directory, when rollouts files lie in itself; else the only one below it.
 
@@ -77,6 +99,14 @@ def find_rollouts_below(directory: str) -> str:
     if len(found) > 1:
         raise CompareInputError(directory, f"several rollouts files, name one of them: {listed(found)}")
     return found[0]
+
+
+def has_rollouts(directory: str) -> bool:
+    """Whether a directory has a rollouts file under the usual name."""
+    try:
+        return any(f"rollouts.jsonl{packing}" in os.listdir(directory) for packing in _PACKINGS)
+    except OSError:
+        return False
 
 
 def _expand(given: str) -> list[str]:

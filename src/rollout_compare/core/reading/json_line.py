@@ -29,7 +29,8 @@ class LongInteger(float):
 _INT_DIGITS = 4300
 
 
-def _integer(digits: str) -> int | LongInteger:
+def integer(digits: str) -> int | LongInteger:
+    """An integer of any number of digits."""
     return int(digits) if len(digits) < _INT_DIGITS else LongInteger(digits)
 
 
@@ -45,7 +46,7 @@ def loads(line: Line) -> Any:
         raise
     except ValueError:
         # An integer of more digits than Python converts by default; asking about each one takes its time.
-        return json.loads(text, parse_int=_integer)
+        return json.loads(text, parse_int=integer)
 
 
 _raw_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode

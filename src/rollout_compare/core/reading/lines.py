@@ -52,6 +52,13 @@ class InputFile:
     is_pipe: bool
     size: int
     modified_ns: int
+    again: Callable[[list[int]], Iterator[bytes]] | None = None
+    """How to have rows that are not lines again, by their numbers, which then are their offsets."""
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether a row can be had again only by reading everything before it."""
+        return self.packing != "plain" or self.again is not None
 
 
 class LineFile:
@@ -216,6 +223,9 @@ def read_rows(file: InputFile, spans: list[tuple[int, int]]) -> Iterator[bytes]:
     """
     if file.is_pipe:
         raise InputChangedError("the input is a pipe, which can be read only once")
+    if file.again is not None:
+        yield from file.again([offset for offset, _ in spans])
+        return
     disk, now = _open(file.path)
     with disk:
         if now != file:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.reading.choice import Choice, Condition, Fit
 from rollout_compare.core.reading.ids import Names
-from rollout_compare.core.reading.inputs import ShardFiles, find_shards
+from rollout_compare.core.reading.inputs import ShardFiles, find_shards, find_sources
 from rollout_compare.core.reading.json_line import field_names
 from rollout_compare.core.reading.lines import LineFile, Progress
 from rollout_compare.core.reading.prompt import NO_PROMPT
@@ -20,6 +21,7 @@ from rollout_compare.core.reading.rows import FailureRow, PipedRow, Row, some_na
 from rollout_compare.core.reading.side import NO_INDEX, Shard, Side
 from rollout_compare.core.reading.sidecar import SidecarReader
 from rollout_compare.core.reading.signals import signals_of
+from rollout_compare.core.reading.source import OpenSource, RowSource, SourceFile
 from rollout_compare.core.redaction import KEEP, Redaction, shortened
 from rollout_compare.core.schema import PROMPT, TASK_INDEX
 
@@ -43,6 +45,7 @@ def load_side(  # noqa: PLR0913 - the public face: each is named
     names: Names | None = None,
     progress: Progress | None = None,
     redact: Redaction = KEEP,
+    open_source: OpenSource | None = None,
 ) -> Side:
     """Read one side of a comparison.
 
@@ -52,7 +55,8 @@ def load_side(  # noqa: PLR0913 - the public face: each is named
     text, all must hold, or a row is left out. Records of the failure classes in `count_as_zero` count as reward 0
     instead of being masked; `missing` among them stands for planned attempts that left nothing. Sides that share
     `names` are compared with less memory. `redact` takes secrets out of errors and failures before these are cut to
-    what is kept of them; the digest is not changed by it.
+    what is kept of them; the digest is not changed by it. `open_source` opens those of the paths that are to be read
+    otherwise than line by line; for these, `reward` is a matter of whoever reads them.
 
     Raises CompareInputError for an input that cannot be read; it names the file and the line.
     """
@@ -60,8 +64,13 @@ def load_side(  # noqa: PLR0913 - the public face: each is named
     choice = Choice([Condition(*pair) for pair in where], reward)
     side = Side(given, names if names is not None else Names(), key, choice, count_as_zero=frozenset(count_as_zero))
     loader = _Loader(side, progress, redact)
-    for files in find_shards(given):
-        loader.read_shard(files)
+    sources, others = find_sources(given, open_source)
+    shards: list[ShardFiles | RowSource] = [*sources, *(find_shards(others) if others else ())]
+    for shard in sorted(shards, key=lambda shard: shard.rollouts if isinstance(shard, ShardFiles) else shard.path):
+        if isinstance(shard, ShardFiles):
+            loader.read_shard(shard)
+        else:
+            loader.read_source(shard)
     if choice.conditions and not len(side):
         raise CompareInputError(given[0], redact(choice.why_nothing_is_left()))
     return side
@@ -74,6 +83,7 @@ class _Loader:
         self._redact = redact
         self._rows = RowReader(Row, side.extra_key, side.choice)
         self._piped_rows = RowReader(PipedRow, side.extra_key, side.choice)
+        self._source_rows = RowReader(Row, side.extra_key, replace(side.choice, reward=None))
         self._sidecars = SidecarReader(side, side.choice, progress, redact)
 
     def read_shard(self, files: ShardFiles) -> None:
@@ -88,7 +98,7 @@ class _Loader:
                 with checked_for_depth(block, file.path):
                     rows, failures = _parted(block)
                     own += self._sidecars.records_of(failures, is_own=True)
-                    self._append(rows, file)
+                    self._append(rows, file.path, is_pipe=file.input.is_pipe)
                     fits += rows.fits
                     if len(run_ids) < _KEPT_RUN_IDS:
                         run_ids.update({str(row.run_id) for row in block.rows if row.run_id is not None})
@@ -98,18 +108,41 @@ class _Loader:
         side.shards.append(shard)
         self._sidecars.read(shard, own, fits, run_ids if len(run_ids) < _KEPT_RUN_IDS else set())
 
-    def _append(self, block: RowBlock, file: LineFile) -> None:
+    def read_source(self, source: RowSource) -> None:
+        """Read all rows of a source."""
+        side = self._side
+        start = len(side)
+        fits: list[Fit] = []
+        file = SourceFile(source)
+        try:
+            for block in self._source_rows.read(file):
+                # They are found again by their numbers.
+                block.offsets = [number - 1 for number in block.numbers]
+                with checked_for_depth(block, file.path):
+                    self._append(block, file.path, is_pipe=False)
+                    fits += block.fits
+        except CompareInputError as fault:
+            raise file.placed(fault) from None
+        side.bytes += source.bytes_read
+        end = len(side)
+        shard = Shard(ShardFiles(source.path), file.input, start, end, end, end, end, source=source)
+        if source.lost:
+            shard.planned = end - start + source.lost
+        side.shards.append(shard)
+        self._sidecars.read(shard, [], fits, set())
+
+    def _append(self, block: RowBlock, path: str, *, is_pipe: bool) -> None:
         side, rows = self._side, block.rows
         if not rows:
             return
         first = len(side)
-        if file.input.is_pipe:
+        if is_pipe:
             _keep_logs_dirs(side, rows)
         rewards = [_NAN if row.reward is None else row.reward for row in rows]
         codes = self._codes(rows, rewards)
         side.append(block, rewards, codes, side.prompts_of(rows), self._redact)
         if side.key is not None:
-            _require_key(side, side.key, first, block, file.path)
+            _require_key(side, side.key, first, block, path)
 
     def _codes(self, rows: Sequence[Row], rewards: list[float]) -> list[int]:
         """The codes of what rows say; a reward that is not finite becomes NaN."""

@@ -21,6 +21,7 @@ from rollout_compare.core.reading.ids import id_of
 from rollout_compare.core.reading.json_line import field_of, is_blank, loads
 from rollout_compare.core.reading.lines import BOM, Block, Line, LineFile
 from rollout_compare.core.reading.rows import FailureRow, Row, chosen_reward, id_values, kind_of, row_from, some_name
+from rollout_compare.core.reading.source import SourceFile
 from rollout_compare.core.reading.stray import fill_in
 
 
@@ -84,7 +85,7 @@ class RowReader:
                     decoded = keyed
         self._decode: Callable[[Line], Any] = msgspec.json.Decoder(decoded).decode
 
-    def read(self, file: LineFile) -> Iterator[RowBlock]:
+    def read(self, file: LineFile | SourceFile) -> Iterator[RowBlock]:
         """All rows of a file; blank lines are skipped. Raises CompareInputError at the first line that is none."""
         blocks = file.blocks()
         for block in blocks:
@@ -165,7 +166,7 @@ class RowReader:
                 row = self._decode(line)
                 key = None if self._key is None else self._key_of(row, line)
             except (msgspec.MsgspecError, RecursionError):
-                whole = _whole(line, path, number, islice(block.lines, place + 1, None), following)
+                whole = whole_object(line, path, number, islice(block.lines, place + 1, None), following)
                 row = None if whole is None else row_from(self._kind, whole, path, number, self._reward)
                 key = None if self._key is None else field_of(whole, self._key)
             if row is not None:
@@ -217,7 +218,7 @@ def _nested(below: list[str]) -> Any:
     return msgspec.defstruct("Level", [inner], gc=False) | None
 
 
-def _whole(
+def whole_object(
     line: Line, path: str, number: int, rest: Iterable[Line], following: Iterator[Block]
 ) -> dict[str, Any] | None:
     """The object on a line that the fast decoder refused; None for a blank line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from bisect import bisect_right
 from collections import Counter
@@ -20,9 +21,11 @@ from rollout_compare.core.reading.rollout_id import rollout_ids_of
 from rollout_compare.core.reading.row_reader import RowBlock
 from rollout_compare.core.reading.rows import Row, id_values
 from rollout_compare.core.reading.signals import Signals, SignalTable
+from rollout_compare.core.reading.source import ROLLOUTS, RowSource
 from rollout_compare.core.reading.stray import StrayParams
 from rollout_compare.core.redaction import KEEP, Redaction
 from rollout_compare.core.schema import ID_FIELDS, PROMPT, TASK_INDEX, TASK_KEY_CANDIDATES
+from rollout_compare.core.sentences import Sentence
 
 NO_INDEX = -1
 _LARGEST_INDEX = 1 << 62
@@ -87,6 +90,17 @@ class Shard:
     """How many attempts were planned; None when nothing tells."""
     left_out: int = 0
     """How many rows and records there were that were not asked for."""
+    source: RowSource | None = None
+    """Where its rows came from when they were not lines of the file."""
+
+    @property
+    def folder(self) -> str:
+        """The folder that relative paths of its logs are looked for in first."""
+        return self.source.folder if self.source is not None else os.path.dirname(self.files.rollouts) or os.curdir
+
+    def all_files(self) -> list[str]:
+        """Every file that was read."""
+        return self.files.all() if self.source is None else list(self.source.files)
 
     def file_of(self, row: int) -> InputFile:
         """The file that a row of the shard is in."""
@@ -280,6 +294,17 @@ class Side:
     def signals_of(self, row: int) -> Signals:
         """The signals of a row."""
         return self.signal_table[self.signals[row]]
+
+    @property
+    def format(self) -> str:
+        """The format that the rows were read from; several, when shards differ, one after another."""
+        found = {ROLLOUTS if shard.source is None else shard.source.format for shard in self.shards}
+        return ", ".join(sorted(found)) or ROLLOUTS
+
+    @property
+    def notes(self) -> list[Sentence]:
+        """Choices that were made for the user as the rows were read."""
+        return [note for shard in self.shards if shard.source is not None for note in shard.source.notes]
 
     def main_ranges(self) -> list[range]:
         """The row numbers of the rollouts files, one range a shard."""

@@ -10,10 +10,10 @@ import shutil
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from rollout_compare.archive import Archive, ArchiveError, is_zip
 from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.logs.confined import LOG_ENDINGS, RESULT_FILES
 from rollout_compare.core.reading.inputs import find_rollouts_below, find_shards, listed
-from rollout_compare.github.artifacts.archive import Archive, ArchiveError, is_zip
 
 _PIECE = 1 << 20
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
@@ -31,6 +31,8 @@ class UnpackedArtifact:
         self._name = name
         self._content = content
         self._members: set[str] = set()
+        self._empty: set[str] = set()
+        """Those that are still an empty file, to be looked through by their names."""
         self._folders: set[str] = set()
         try:
             self._archive = Archive(content) if is_zip(content) else None
@@ -38,6 +40,7 @@ class UnpackedArtifact:
             raise CompareInputError(f"artifact {name}", f"cannot be read: {fault}") from None
         if self._archive is not None:
             self._members = set(self._made_names(self._archive))
+            self._empty = set(self._members)
             self._folders = {folder for member in self._members for folder in _folders_above(member)}
             left_out = self._archive.left_out + len(self._archive.names) - len(self._members)
             if left_out:
@@ -51,41 +54,53 @@ class UnpackedArtifact:
         """What is told in place of the temporary folder, as it is and as part of a glob."""
         return {self.root: self._name, glob.escape(self.root): self._name}
 
-    def rollouts(self, path: str) -> list[str]:
-        """Extract the rollouts files that `path` names in the artifact, with what belongs to them, and name them.
+    def inputs(self, path: str, is_of_format: Callable[[str], bool]) -> list[str]:
+        """What `path` names in the artifact: results of another tool, or rollouts files with what belongs to them.
 
-        An empty path means the only rollouts file. Raises CompareInputError when there is none.
+        Rollouts files are extracted; of results only what `is_of_format` looks at, as it calls `bring_document`. An
+        empty path means all of the artifact, or its only rollouts file. Raises CompareInputError when there is none.
         """
         if self._archive is None:
             return [self._single_file(path)]
+        place = os.path.join(self.root, path) if path else self.root
         try:
+            if os.path.lexists(place) and is_of_format(place):
+                return [place]
             shards = find_shards([self._place(path)])
         except CompareInputError as fault:
             where = f" in the artifact, which holds {self._listed()}" if fault.is_missing else ""
             raise CompareInputError(self._told(fault.path), self._told(fault.what) + where) from None
-        # Until now the folder held empty files, to be looked through by their names.
-        shutil.rmtree(self.root)
-        os.mkdir(self.root)
         for shard in shards:
             for file in shard.all():
-                self._extract(os.path.relpath(file, self.root))
+                self._extract(self._member(file))
+        for member in self._empty:
+            os.unlink(os.path.join(self.root, member))
+        self._empty.clear()
         return [shard.rollouts for shard in shards]
 
     def bring(self, path: str) -> None:
         """Extract the log or test results at a path of the folder, or make the folder, if it has it. Raises OSError."""
-        member = posixpath.normpath(os.path.relpath(path, self.root))
+        member = self._member(path)
+        is_told = member.endswith(LOG_ENDINGS) or posixpath.basename(member) in RESULT_FILES
+        if is_told or member not in self._members:
+            self.bring_document(path)
+
+    def bring_document(self, path: str) -> None:
+        """The same for any file."""
+        member = self._member(path)
         target = os.path.join(self.root, member)
-        if self._archive is None or os.path.lexists(target):
+        if self._archive is None or (os.path.lexists(target) and member not in self._empty):
             return
         if member in self._members:
-            if not member.endswith(LOG_ENDINGS) and posixpath.basename(member) not in RESULT_FILES:
-                return
             try:
                 self._write(self._archive, member)
             except ArchiveError as fault:
                 raise OSError(errno.EIO, f"in the artifact, {fault}") from None
         elif member in self._folders:
             os.makedirs(target, exist_ok=True)
+
+    def _member(self, path: str) -> str:
+        return posixpath.normpath(os.path.relpath(path, self.root))
 
     def holds(self, folder: str) -> bool:
         """Whether the artifact has a folder."""
@@ -135,7 +150,8 @@ class UnpackedArtifact:
     def _extract(self, member: str) -> None:
         assert self._archive is not None
         try:
-            self._write(self._archive, member)
+            if member in self._empty:
+                self._write(self._archive, member)
         except ArchiveError as fault:
             raise CompareInputError(f"{self._name}/{member}", f"cannot be read from the artifact: {fault}") from None
         except OSError as fault:
@@ -144,6 +160,9 @@ class UnpackedArtifact:
     def _write(self, archive: Archive, member: str) -> None:
         target = os.path.join(self.root, member)
         os.makedirs(os.path.dirname(target), exist_ok=True)
+        if member in self._empty:
+            os.unlink(target)
+            self._empty.discard(member)
         archive.extract(member, target)
 
 
