@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.resources
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ def value(holder: Any, name: str) -> Any:
     return holder[name] if isinstance(holder, Mapping) else getattr(holder, name)
 
 
-def values(holder: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def values(holder: Any, names: Iterable[str]) -> dict[str, Any]:
     return {name: value(holder, name) for name in names}
 
 
