@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from pathlib import Path
@@ -162,9 +163,32 @@ def test_every_cause_of_a_task_is_among_the_causes(rollouts: Rollouts, summary: 
 
 def test_where_nothing_is_shared_nothing_is_told(rollouts: Rollouts, run: Compare) -> None:
     paths = sides(rollouts, lost=ODD[:9])
-    for form in ("text", "markdown", "html"):
-        assert "Causes" not in run(*paths, "--format", form).out if form != "html" else True
-    assert "Causes" not in run(*paths, "--html", "-").out
+    for options in (("--format", "text"), ("--format", "markdown"), ("--html", "-")):
+        assert "Causes" not in run(*paths, *options).out
+
+
+def test_what_was_not_looked_at_is_told_though_nothing_is_shared(rollouts: Rollouts, run: Compare) -> None:
+    paths = sides(rollouts, lost=[f"Odd{chr(65 + at // 26)}{chr(65 + at % 26)}Error: x" for at in range(501)])
+    for options in (("--format", "text"), ("--format", "markdown"), ("--html", "-")):
+        said = run(*paths, *options).out
+        assert "looked for in 500 of 501 regressed" in " ".join(said.split())
+    silent = sides(rollouts, lost=["nothing to tell"] * 501)
+    assert "looked for" not in run(*silent, "--format", "markdown").out
+
+
+def test_broken_unicode_in_names_and_messages_is_told(rollouts: Rollouts, run: Compare, tmp_path: Path) -> None:
+    results = [{"\ud800x": status} for status in ("passed", "failed")]
+    old = rollouts.write("old.jsonl", [{"task_id": "t", "reward": 1, "test_results": results[0]}])
+    new = rollouts.write(
+        "new.jsonl", [{"task_id": "t", "reward": 0, "test_results": results[1], "error": "\udfff lost"}]
+    )
+    packed = new.with_suffix(".jsonl.gz")
+    packed.write_bytes(gzip.compress(new.read_bytes()))
+    for side in (new, packed):
+        done = run(old, side, "--json", tmp_path / "j", "--markdown", tmp_path / "m", "--html", tmp_path / "h")
+        assert done.status == 0, done.err
+        (task,) = json.loads((tmp_path / "j").read_text())["tasks"]
+        assert (task["tests"]["broke"][0]["name"], task["cause"]) == ("\ud800x", "\udfff lost")
 
 
 def test_hostile_causes_stay_data(rollouts: Rollouts, run: Compare) -> None:
