@@ -23,6 +23,7 @@ from pathlib import Path
 from statistics import linear_regression
 from typing import TYPE_CHECKING
 
+import ending
 from answers import verify_counts, verify_logs, verify_summary
 from cache import Cache, Workload
 from measure import BenchError, Command, Sample, alternate, available_memory, run, say
@@ -141,6 +142,21 @@ class Bench:
         self.board.measured(load.name, OURS, sample, load.bytes)
         self.board.at_most("G4", f"report of {load.plan['counts']['flipped']:,} flips", sample.wall, 10, "s")
 
+    def causes(self) -> None:
+        """G4: why very many tasks flipped, each with a log of 1 MB on disk, as JSON and Markdown."""
+        flips = 500 if self.quick else 5_000
+        sides = ending.write(self.cache.folder / f"causes-{flips}", flips)
+        summary, page = self.cache.scratch("summary.json"), self.cache.scratch("report.md")
+        command = Command(ours(*map(str, sides), "--json", str(summary), "--markdown", "-"), page)
+        sample = alternate({OURS: command}, self.runs)[OURS]
+        ending.verify(summary, flips)
+        summary.unlink()
+        page.unlink()
+        self.board.measured(f"causes, {flips:,} flips", OURS, sample)
+        what = f"causes of {flips:,} flips with logs of 1 MB, as JSON and Markdown"
+        self.board.at_most("G4", what, sample.wall, 10, "s")
+        self.board.at_most("G4", f"{what}: peak memory", sample.rss, 100 * MB, "MB")
+
     def growth(self) -> None:
         """G5: how time grows with the number of rows."""
         start = self.cache.workload("thin", 1e-5)
@@ -248,6 +264,7 @@ SECTIONS: dict[str, Callable[[Bench], None]] = {
     "small": Bench.start,
     "thin": Bench.thin,
     "flips": Bench.flips,
+    "causes": Bench.causes,
     "growth": Bench.growth,
     "compressed": Bench.compressed,
 }

@@ -157,7 +157,8 @@ def _cause(cause: Cause, kind: Kind, found: Explanation) -> CauseFact:
 
 def _limits(found: Explanation) -> Iterator[str]:
     for kind, (at, of) in found.looked.items():
-        if at < of:
+        # Where no task says how it ended, it does not matter how many were asked.
+        if at < of and found.causes:
             which = "the first by name" if kind == "masked" else "those that changed most"
             yield f"Causes were looked for in {at:,} of {of:,} {_WORDS[kind]}, {which}."
     if found.unread:

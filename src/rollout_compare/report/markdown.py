@@ -218,7 +218,7 @@ class _Page:
 
     def _causes(self, names: int) -> dict[str, Any] | None:
         causes, number = self._facts.causes, min(_LISTED_CAUSES, names)
-        if not causes.telling and not causes.usual:
+        if not causes.telling and not causes.usual and not causes.limits:
             return None
         return {
             "number": _number(len(causes.telling) + len(causes.usual)),

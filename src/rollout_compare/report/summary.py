@@ -323,6 +323,7 @@ class ChangedTestEntry(_Model):
     """One test that changed."""
 
     name: str
+    """Suite or file and test."""
     message: str
     """First line of what it says of its failure; empty when it says nothing."""
     group: str | None
@@ -330,22 +331,30 @@ class ChangedTestEntry(_Model):
 
 
 class TestsEntry(_Model):
-    """Numbers of tests on both sides, means where a side has several rows with results, and at most 50 of each list."""
+    """Which tests of a flip changed. Numbers are means where a side has several rows with results."""
 
     __test__ = False  # not a class of tests, whatever pytest takes it for
 
     old_passed: float
+    """Tests that passed on the old side."""
     old_total: float
+    """Tests that its results list."""
     new_passed: float
+    """Tests that passed on the new side."""
     new_total: float
+    """Tests that its results list."""
     broke: list[ChangedTestEntry]
-    """Passed in a smaller share of the rows than before."""
+    """Passed in a smaller share of the rows than before; at most 50, as in the other lists."""
     fixed: list[ChangedTestEntry]
+    """Passed in a larger share of the rows than before."""
     not_run: list[ChangedTestEntry]
     """On one side only, or passed before and skipped now."""
     broke_total: Count
+    """How many tests broke."""
     fixed_total: Count
+    """How many were fixed."""
     not_run_total: Count
+    """How many were not run."""
 
 
 class CauseEntry(_Model):
@@ -356,14 +365,15 @@ class CauseEntry(_Model):
     example: str
     """That line of one of them."""
     regressed: Count
+    """Tasks that flipped, the old side winning."""
     agent_error: Count
-    """Flipped with an agent error."""
+    """Tasks that flipped with an agent error."""
     masked: Count
-    """Masked, whichever their side."""
+    """Masked tasks."""
     improved: Count
-    """Ended so on the old side, before they improved."""
+    """Tasks that flipped, the new side winning, and ended so on the old side before."""
     tasks: list[str]
-    """At most 20 of them, regressed ones first."""
+    """At most 20 of them by name, regressed ones first."""
 
 
 class TaskEntry(_Model):

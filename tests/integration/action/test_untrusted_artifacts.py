@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import zipfile
 import zlib
@@ -289,6 +290,35 @@ def test_logs_at_the_root_of_the_artifact_are_found(recorded: Recorded) -> None:
     files = {"deep/rollouts.jsonl": jsonl(LOSS), "out/a/test-stdout.txt": b"at the root of all"}
     recorded.service.add(NAME, content=zipped(files))
     assert "at the root of all" in recorded().summary
+
+
+def ctrf(status: str) -> str:
+    return json.dumps({"results": {"tests": [{"name": "test_login", "status": status}]}})
+
+
+@pytest.mark.parametrize("logs", ["out/a", "/data/run5/out/a"])
+def test_tests_and_logs_in_artifacts_are_found_also_by_paths_of_another_machine(recorded: Recorded, logs: str) -> None:
+    old = jsonl([row("a", 1.0, verifier_logs_dir=logs), row("b", 0.0)])
+    recorded.old(zipped({ROLLOUTS: old, "out/a/ctrf.json": ctrf("passed")}))
+    files: dict[str, bytes | str] = {
+        ROLLOUTS: jsonl([row("a", 0.0, verifier_logs_dir=logs), row("b", 0.0)]),
+        "out/a/test-stdout.txt": "the assertion failed",
+        "out/a/ctrf.json": ctrf("failed"),
+    }
+    recorded.service.add(NAME, content=zipped(files))
+    [task] = [task for task in recorded().json["tasks"] if task["task"] == "a"]
+    assert [test["name"] for test in task["tests"]["broke"]] == ["test_login"]
+    assert "out/a/test-stdout.txt" in task["verifier_output"]["source"]
+
+
+@pytest.mark.parametrize("name", ["token.json", "out/a/results.json", "out/a/CTRF.json"])
+def test_other_files_of_an_artifact_are_not_unpacked(recorded: Recorded, name: str) -> None:
+    recorded.old()
+    files: dict[str, bytes | str] = {ROLLOUTS: jsonl(LOSS), "out/a/test-stdout.txt": "x", name: ctrf("failed")}
+    recorded.service.add(NAME, content=zipped(files))
+    done = recorded()
+    assert done.status == 0
+    assert "test_login" not in done.told
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,10 @@ _VARYING = re.compile(
 _LONGEST_NAME = 200
 _SHORTEST_TELLING = 3
 _RUN = re.compile(rf"{GAP}(?:[ ,.:/x*-]{{0,3}}{GAP})+[,.]?")
-_PLURAL = re.compile(rf"(?<={GAP} )((?:[a-z]{{2,20}} )?[a-z]{{2,20}}[a-rt-z])s\b")
+_PLURAL = re.compile(
+    rf"(?<={GAP} )((?:[a-z]{{2,20}} )?"
+    r"(?:error|failure|warning|test|token|row|line|file|item|argument|value|attempt))s\b"
+)
 """`1 validation error`, `3 validation errors`."""
 _EMPTY_LIST = re.compile(r"(?<![\w)\]])\[\]")
 _QUOTES = (("'", "'"), ('"', '"'), ("`", "`"), ("\u2018", "\u2019"), ("\u201c", "\u201d"))

@@ -10,7 +10,7 @@ from rollout_compare.core.causes.results.ctrf import read_ctrf
 from rollout_compare.core.causes.results.junit import read_junit
 from rollout_compare.core.causes.results.named import read_named
 from rollout_compare.core.causes.results.outcome import SOURCE_LIMIT, Outcomes, json_of
-from rollout_compare.core.causes.results.swebench import read_report, tests_below_instances, tests_status
+from rollout_compare.core.causes.results.swebench import graded_tests, read_report, tests_below_instances
 from rollout_compare.core.logs.ending import RowEnd
 from rollout_compare.core.logs.finder import ResultsFolder
 from rollout_compare.core.logs.verifier_output import VerifierOutputs
@@ -25,7 +25,7 @@ _FILES: dict[str, Callable[[bytes], Outcomes | None]] = {
     "junit.xml": read_junit,
 }
 _FIELDS: dict[str, Callable[[Any], Outcomes | None]] = {
-    "tests_status": tests_status,
+    "tests_status": graded_tests,
     _METADATA: lambda value: tests_below_instances(field_of(value, "eval_report")),
     "parser_results": read_named,
     "test_results": read_named,

@@ -27,9 +27,11 @@ class Components:
 
     def append(self, rows: Sequence[Row], before: int, redact: Redaction) -> None:
         """Keep what `rows` say; `before` is the number of rows so far."""
-        if not self.columns and not any(row.reward_components or row.verifier_rewards for row in rows):
+        # Most blocks of rows have no such field at all.
+        said = [row.reward_components for row in rows], [row.verifier_rewards for row in rows]
+        if not self.columns and said[0].count(None) + said[1].count(None) == 2 * len(rows):
             return
-        told = [_numbers(row.reward_components, redact) or _numbers(row.verifier_rewards, redact) for row in rows]
+        told = [_numbers(first, redact) or _numbers(second, redact) for first, second in zip(*said, strict=True)]
         for name in dict.fromkeys(name for numbers in told for name in numbers):
             if name not in self.columns and len(self.columns) < _MOST_NAMES:
                 self.columns[name] = array("d", [_NAN]) * before

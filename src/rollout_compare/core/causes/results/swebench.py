@@ -21,13 +21,13 @@ def tests_below_instances(value: Any) -> Outcomes | None:
     if not isinstance(value, dict):
         return None
     for report in value.values():
-        outcomes = tests_status(report.get("tests_status")) if isinstance(report, dict) else None
+        outcomes = graded_tests(report.get("tests_status")) if isinstance(report, dict) else None
         if outcomes is not None:
             return outcomes
     return None
 
 
-def tests_status(value: Any) -> Outcomes | None:
+def graded_tests(value: Any) -> Outcomes | None:
     """The tests of {FAIL_TO_PASS: {success, failure}, PASS_TO_PASS: ...}; None for anything else."""
     if not isinstance(value, dict):
         return None
