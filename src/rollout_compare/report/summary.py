@@ -87,7 +87,7 @@ class IntervalSummary(_Model):
     level: float
     """Confidence level, a share: 0.95."""
     method: Method
-    """How it was worked out: Student's t, or Bonett and Price's for single runs scored 0 or 1."""
+    """How it was worked out: with one lost and one won pair more, of as much as the rewards span."""
 
 
 class NoiseFloorSummary(_Model):
@@ -190,7 +190,7 @@ class StatisticsSummary(_Model):
     exact_p: float | None
     """p-value of the exact sign test of `lost` against `won`, two-sided."""
     resolution: float | None
-    """Smallest true difference that is found in 80% of such comparisons, in reward units."""
+    """True loss, of whole tasks, that is called lower in 80% of such comparisons, in reward units."""
     solved: SolvedSummary | None
     """Paired tasks with the full reward on either side; null unless all their rewards lie between 0 and 1."""
     noise_floor: NoiseFloorSummary
