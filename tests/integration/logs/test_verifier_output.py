@@ -212,6 +212,24 @@ def test_the_logs_root_of_the_winning_side_is_not_searched(
     write_log(tmp_path / "root/logs/t", "log of the winner\n")
     source = source_of(summary(old, new, f"--{winner}-logs-root", tmp_path / "root"))
     assert source.startswith("unavailable: not found: ")
+    assert str(tmp_path / "root") not in source
+
+
+def test_the_folders_in_which_a_log_is_not_found_are_named(
+    rollouts: Rollouts, summary: Summary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_flip(rollouts, "new", verifier_logs_dir="logs/t")
+    monkeypatch.chdir(tmp_path)
+    roots = [f"root-{number}" for number in range(3)]
+    for root in roots:
+        (tmp_path / root).mkdir()
+    assert source_of(summary("old/rollouts.jsonl", "new/rollouts.jsonl", "--logs-root", roots[0])) == (
+        "unavailable: not found: logs/t; looked in new, root-0, ."
+    )
+    options = [argument for root in roots for argument in ("--logs-root", root)]
+    assert source_of(summary("old/rollouts.jsonl", "new/rollouts.jsonl", *options)) == (
+        "unavailable: not found: logs/t; looked in new, root-0, root-1, 2 more"
+    )
 
 
 @pytest.mark.parametrize("loser", SIDES)

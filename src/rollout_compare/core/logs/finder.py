@@ -35,7 +35,7 @@ from rollout_compare.core.schema import (
     REASON_FIELDS,
     SideName,
 )
-from rollout_compare.core.sentences import Marked, Sentence, quoted, told
+from rollout_compare.core.sentences import Marked, Sentence, listed, quoted, told
 
 FIELD_LIMIT = 4 << 20
 """Longest field that test results or reasons are read from, in bytes."""
@@ -43,6 +43,8 @@ _LONG_SEARCHES = 64
 """How many outputs of a side are searched further up than their last 64 KiB, where there was nothing."""
 _ALL_LINES = 1_000_000
 _LOGS_DIR = "verifier_logs_dir"
+_NAMED_ROOTS = 3
+"""How many of the folders in which a log was not found are named."""
 _KEPT_TAILS = 20 << 20
 """Up to so many characters, tails of packed inputs are kept as long as any report may show them."""
 _KEPT_FIELDS = 20 << 20
@@ -265,7 +267,17 @@ class Finder:
         if not reasons:
             raise UnavailableError(told("outside the log roots:"), named, told(" (there are none)"))
         # A place where something lay says more than one where nothing was.
-        raise next((reason for reason in reasons if not reason.is_nothing_there), reasons[0])
+        telling = [reason for reason in reasons if not reason.is_nothing_there]
+        telling += [reason for reason, path in zip(reasons, as_named, strict=False) if reason.path != path]
+        raise telling[0] if telling else UnavailableError(reasons[0].why, named, self._looked_in(row))
+
+    def _looked_in(self, row: int) -> Marked:
+        """The folders in which a log was looked for, when it was in none."""
+        roots = list(dict.fromkeys(self._roots(row)))
+        if not roots:
+            return told("")
+        more = [told("{:,} more", len(roots) - _NAMED_ROOTS)] if len(roots) > _NAMED_ROOTS else []
+        return told("; looked in {}", listed(", ", [*map(self._shown, roots[:_NAMED_ROOTS]), *more]))
 
     def _shown(self, text: str) -> Marked:
         return quoted(shortened(text, SHOWN_PATH, self.search.redact))
