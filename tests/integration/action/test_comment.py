@@ -321,6 +321,29 @@ def test_runs_are_ordered_by_number_and_not_by_text(step: Stage, pull_request: G
     assert run_of(pull_request.state.bodies()[0]) == 10
 
 
+A_YEAR_OF_RUNS = 8_000_000_000
+"""How far the ids of runs on github.com went up within 2025: from about 12.6 to about 20.6 thousand million."""
+
+
+@pytest.mark.parametrize("ahead", [3 * A_YEAR_OF_RUNS, 10**18, 10**30])
+@pytest.mark.parametrize("old", ["old.jsonl", "absent.jsonl"])
+def test_a_run_that_cannot_be_yet_does_not_keep_the_comment_for_ever(
+    step: Stage, pull_request: GitHub, ahead: int, old: str
+) -> None:
+    body = own_body(step, pull_request, run_id=100)
+    ours = pull_request.state.add_comment(body.replace('"run_id":"100"', f'"run_id":"{101 + ahead}"'))
+    done = step(pull_request, run_id=101, old=old)
+    assert (run_of(ours.body), done.warnings) == (101, [])
+
+
+@pytest.mark.parametrize("ahead", [1, 1_000_000, A_YEAR_OF_RUNS])
+def test_a_run_that_came_within_a_year_is_a_newer_one(step: Stage, pull_request: GitHub, ahead: int) -> None:
+    body = own_body(step, pull_request, run_id=100)
+    ours = pull_request.state.add_comment(body.replace('"run_id":"100"', f'"run_id":"{101 + ahead}"'))
+    step(pull_request, run_id=101)
+    assert run_of(ours.body) == 101 + ahead
+
+
 def test_a_second_attempt_of_a_run_updates_and_the_first_does_not_come_back(step: Stage, pull_request: GitHub) -> None:
     step(pull_request, attempt=1)
     step.write(SAME, SAME)

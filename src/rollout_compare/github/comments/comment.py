@@ -34,6 +34,9 @@ _RUN_LINE = re.compile(r"<!-- rollout-compare-run (\{.*\}) -->")
 _ACTIONS_BOT = "github-actions[bot]"
 _MOST_PAGES = 300
 _TRIES = 3
+_FURTHEST_AHEAD = 20_000_000_000
+"""How far ahead the id of a newer run may be. GitHub counts the runs of all repositories together, about 8 thousand
+million in 2025. A stamp further ahead is not of a run, and must not keep the comment for ever."""
 _TOO_LONG = re.compile(r"body is too long", re.IGNORECASE)
 
 
@@ -59,7 +62,8 @@ class Stamp(NamedTuple):
         if head and self.head and other.head and (self.head == head) != (other.head == head):
             return self.head == head
         # Outside of a run there is no order.
-        return bool(other.run.run_id) and self.run > other.run
+        is_known = other.run.run_id > 0 and self.run.run_id - other.run.run_id <= _FURTHEST_AHEAD
+        return is_known and self.run > other.run
 
     def is_other_of_same_run(self, other: Stamp) -> bool:
         """Whether both are of one run, but of other inputs."""
