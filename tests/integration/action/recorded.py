@@ -23,6 +23,7 @@ OLD = jsonl([row("a", 1.0), row("b", 0.0)])
 NEW = jsonl([row("a", 0.0), row("b", 0.0)])
 REPO = f"/repos/{REPOSITORY}"
 RUNS, ARTIFACTS = f"{REPO}/actions/runs", f"{REPO}/actions/artifacts"
+WORKFLOWS = f"{REPO}/actions/workflows"
 COMPARE = f"{REPO}/compare/*"
 
 

@@ -19,6 +19,7 @@ from tests.integration.action.recorded import (
     ROLLOUTS,
     RUNS,
     THIS_RUN,
+    WORKFLOWS,
     Recorded,
     codes,
     none_found,
@@ -175,14 +176,46 @@ def test_many_failed_runs_do_not_hide_the_one_that_succeeded(recorded: Recorded)
     assert recorded.chosen(run_id=1_000) == wanted.id
 
 
-def test_after_twenty_pages_the_search_ends(recorded: Recorded) -> None:
+@pytest.mark.parametrize("sha", [BASE, BEFORE], ids=["at the merge base", "elsewhere"])
+def test_a_thousand_later_runs_of_other_workflows_do_not_hide_it(recorded: Recorded, sha: str) -> None:
+    wanted = recorded.old(sha=sha)
+    for _ in range(1_050):
+        recorded.github.state.add_run(sha=sha, workflow=OTHER, created="2026-01-04T12:00:00Z")
+    assert recorded.chosen(run_id=10_000) == wanted.id
+    assert len(recorded.github.calls("GET", f"{WORKFLOWS}/*")) <= 3
+
+
+@pytest.mark.parametrize("others", [2_001, 4_000])
+def test_the_artifacts_of_the_same_name_by_others_do_not_hide_it(recorded: Recorded, others: int) -> None:
+    wanted = recorded.old(sha=BEFORE)
+    for sha in (AFTER, LATEST):
+        recorded.github.state.add_run(sha=sha)  # newer runs, which recorded nothing
+    branch = recorded.github.state.add_run(branch="feature", event="pull_request", sha=HEAD)
+    for _ in range(others):
+        recorded.attach(branch, b"")
+    assert recorded.chosen(run_id=10_000) == wanted.id
+    assert len(recorded.github.calls("GET", ARTIFACTS)) == 20
+
+
+def test_of_many_runs_without_an_artifact_the_newest_are_asked(recorded: Recorded) -> None:
     recorded.old(sha=BEFORE)
+    for _ in range(60):
+        recorded.github.state.add_run(sha=BEFORE)
     branch = recorded.github.state.add_run(branch="feature", event="pull_request", sha=HEAD)
     for _ in range(2_001):
         recorded.attach(branch, b"")
-    done = recorded(run_id=1_000)
+    done = recorded(run_id=10_000)
     assert none_found(done)
-    assert len(recorded.github.calls("GET", ARTIFACTS)) == 20
+    assert len(recorded.github.calls("GET", f"{RUNS}/*/artifacts")) == 50
+    assert "newest 2,000 artifacts" in done.summary
+    assert "newest 50 runs" in done.summary
+
+
+def test_a_workflow_that_github_does_not_know_has_no_baseline(recorded: Recorded) -> None:
+    recorded.old()
+    done = recorded(old_workflow="absent.yml")
+    assert none_found(done)
+    assert "absent.yml" in done.summary
 
 
 def test_a_search_asks_little(recorded: Recorded) -> None:

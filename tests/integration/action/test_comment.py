@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -28,6 +30,7 @@ from tests.integration.action.conftest import (
 from tests.stand_in import INSTALLATION, PERSONAL, REPOSITORY, GitHub, Token, answer, hook
 from tests.stand_in.payloads import on_pull_request, payload, with_number
 from tests.stand_in.server import Request
+from tests.stand_in.state import Comment
 
 MARKER = "<!-- rollout-compare:default -->"
 STALE_HEAD = "5" * 40
@@ -200,6 +203,55 @@ def test_a_comment_that_is_deleted_meanwhile_is_posted_anew(step: Stage, pull_re
     assert (done.outputs["comment-id"], done.warnings) == (str(comment.id), [])
 
 
+@contextlib.contextmanager
+def stale_list(github: GitHub, *, shows_new: bool) -> Iterator[None]:
+    """Let lists show the comments that are there now, whatever is deleted afterwards, and maybe those that come."""
+    now, real = list(github.state.comments.values()), github.state.comments_of
+
+    def listed(number: int = 1, repository: str = REPOSITORY) -> list[Comment]:
+        newer = [comment for comment in real(number, repository) if comment not in now]
+        return [*now, *(newer if shows_new else ())]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(github.state, "comments_of", listed)
+        yield
+
+
+@pytest.mark.parametrize("graphql", [True, False], ids=["GraphQL", "REST"])
+@pytest.mark.parametrize("shows_new", [True, False], ids=["new ones are listed", "new ones are not listed yet"])
+@pytest.mark.parametrize("gone", [1, 3])
+def test_a_deleted_comment_that_is_still_listed_is_made_anew_once(
+    step: Stage, pull_request: GitHub, graphql: bool, shows_new: bool, gone: int
+) -> None:
+    body = own_body(step, pull_request)
+    for _ in range(gone):
+        pull_request.state.add_comment(body)
+    with stale_list(pull_request, shows_new=shows_new):
+        pull_request.state.comments.clear()
+        if not graphql:
+            pull_request.switch_graphql_off()
+        done = step(pull_request, run_id=101)
+    [comment] = pull_request.state.comments_of()
+    assert (len(pull_request.calls("POST", COMMENTS)), run_of(comment.body)) == (1, 101)
+    assert (done.status, done.warnings, done.outputs["comment-id"]) == (0, [], str(comment.id))
+
+
+def test_after_an_unreadable_input_a_comment_deleted_meanwhile_stays_deleted(step: Stage, pull_request: GitHub) -> None:
+    ours = pull_request.state.add_comment(own_body(step, pull_request))
+    pull_request.fault("PATCH", "*", hook(lambda server, _: server.state.comments.pop(ours.id)))
+    done = step(pull_request, run_id=101, old="absent.jsonl")
+    assert writes(pull_request) == [patched(ours.id)]
+    assert (done.status, done.warnings, pull_request.state.bodies()) == (1, [], [])
+
+
+def test_with_changes_only_a_comment_deleted_meanwhile_stays_deleted(step: Stage, pull_request: GitHub) -> None:
+    step(pull_request, comment="changes")
+    step.write(SAME, [row | {"made_by": "new"} for row in SAME])
+    pull_request.fault("PATCH", "*", hook(lambda server, _: server.state.comments.clear()))
+    done = step(pull_request, comment="changes", run_id=101)
+    assert (done.status, done.warnings, done.outputs["comment-id"], pull_request.state.bodies()) == (0, [], "", [])
+
+
 @pytest.mark.parametrize("graphql", [True, False], ids=["GraphQL", "REST"])
 def test_of_several_own_comments_the_oldest_stays(step: Stage, pull_request: GitHub, graphql: bool) -> None:
     body = own_body(step, pull_request)
@@ -267,6 +319,29 @@ def test_runs_are_ordered_by_number_and_not_by_text(step: Stage, pull_request: G
     step(pull_request, run_id=9)
     step(pull_request, run_id=10)
     assert run_of(pull_request.state.bodies()[0]) == 10
+
+
+A_YEAR_OF_RUNS = 8_000_000_000
+"""How far the ids of runs on github.com went up within 2025: from about 12.6 to about 20.6 thousand million."""
+
+
+@pytest.mark.parametrize("ahead", [3 * A_YEAR_OF_RUNS, 10**18, 10**30])
+@pytest.mark.parametrize("old", ["old.jsonl", "absent.jsonl"])
+def test_a_run_that_cannot_be_yet_does_not_keep_the_comment_for_ever(
+    step: Stage, pull_request: GitHub, ahead: int, old: str
+) -> None:
+    body = own_body(step, pull_request, run_id=100)
+    ours = pull_request.state.add_comment(body.replace('"run_id":"100"', f'"run_id":"{101 + ahead}"'))
+    done = step(pull_request, run_id=101, old=old)
+    assert (run_of(ours.body), done.warnings) == (101, [])
+
+
+@pytest.mark.parametrize("ahead", [1, 1_000_000, A_YEAR_OF_RUNS])
+def test_a_run_that_came_within_a_year_is_a_newer_one(step: Stage, pull_request: GitHub, ahead: int) -> None:
+    body = own_body(step, pull_request, run_id=100)
+    ours = pull_request.state.add_comment(body.replace('"run_id":"100"', f'"run_id":"{101 + ahead}"'))
+    step(pull_request, run_id=101)
+    assert run_of(ours.body) == 101 + ahead
 
 
 def test_a_second_attempt_of_a_run_updates_and_the_first_does_not_come_back(step: Stage, pull_request: GitHub) -> None:
@@ -513,8 +588,8 @@ class Turns:
             self._order = [each for each in self._order if each != who]
 
 
-def run_both(github: GitHub, order: str = "") -> None:
-    """Let two runs write at the same time, the older one about flips and the newer one about none."""
+def run_both(github: GitHub, order: str = "", run_ids: tuple[int, int] = (100, 101)) -> list[str]:
+    """Let two runs, or two jobs of one, write different reports at the same time; what they tell."""
     github.state.tokens[TOKENS[NEWER]] = Token()
     turns = Turns(order)
     github.fault("*", "*", hook(lambda _, request: turns.wait(request)), times=None)
@@ -527,17 +602,18 @@ def run_both(github: GitHub, order: str = "") -> None:
         client = Client(TOKENS[who], **addresses, patience=Patience(Clock()), user_agent="test")
         writer = Writer(client, REPOSITORY, MARKER, warn=told.append, tell=told.append)
         try:
-            body = f"{MARKER}\n<!-- {stamp.text()} -->\n### Report of run {run_id}\n"
+            body = f"{MARKER}\n<!-- {stamp.text()} -->\n### Report {who} of run {run_id}\n"
             ended[who] = writer.write(1, lambda _: body, stamp, sizes=[65_000])
         finally:
             turns.end(who)
 
-    threads = [threading.Thread(target=run, args=each) for each in ((OLDER, 100), (NEWER, 101))]
+    threads = [threading.Thread(target=run, args=each) for each in zip((OLDER, NEWER), run_ids, strict=True)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(20)
     assert set(ended) == {OLDER, NEWER}
+    return told
 
 
 INTERLEAVINGS = sorted({"".join(order) for order in itertools.permutations("AAAABBBB")})
@@ -548,6 +624,19 @@ def test_two_runs_at_the_same_time_leave_one_comment_with_the_newest_report(pull
     run_both(pull_request, order)
     [body] = pull_request.state.bodies()
     assert run_of(body) == 101
+
+
+@pytest.mark.parametrize("order", INTERLEAVINGS)
+def test_of_two_jobs_of_one_run_that_share_an_id_one_tells(pull_request: GitHub, order: str) -> None:
+    told = run_both(pull_request, order, run_ids=(100, 100))
+    [body] = pull_request.state.bodies()
+    assert run_of(body) == 100
+    assert any("comment-id" in message for message in told)
+
+
+@pytest.mark.parametrize("order", INTERLEAVINGS)
+def test_two_runs_at_the_same_time_are_not_two_jobs_of_one(pull_request: GitHub, order: str) -> None:
+    assert not any("comment-id" in message for message in run_both(pull_request, order))
 
 
 def test_two_runs_that_both_find_nothing_leave_one_comment(pull_request: GitHub) -> None:

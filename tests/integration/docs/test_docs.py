@@ -21,7 +21,7 @@ import yaml
 
 from rollout_compare import archive
 from rollout_compare.core import schema
-from rollout_compare.github.baselines import runs
+from rollout_compare.github.baselines import lookup, runs
 from rollout_compare.github.settings import OUTPUTS, SettingError, Settings, input_names
 from rollout_compare.version import VERSION
 from tests import rules
@@ -327,6 +327,7 @@ def test_limits_of_artifacts_are_told_as_they_are() -> None:
     searched = " ".join((DOCS / "inputs-and-outputs.md").read_text(encoding="utf-8").split())
     assert f"newest {runs.MOST_ARTIFACTS:,} artifacts" in searched
     assert f"newest {runs.MOST_RUNS:,} successful runs" in searched
+    assert f"newest {lookup.MOST_ASKED} of these runs" in searched
 
 
 def test_the_action_is_named_by_the_major_number_of_this_version() -> None:

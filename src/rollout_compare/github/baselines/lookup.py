@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from rollout_compare.core.judging.baseline import NoBaseline
@@ -13,6 +14,9 @@ from rollout_compare.github.api.faults import ApiError, advice
 from rollout_compare.github.baselines.origin import OF_A_BRANCH
 from rollout_compare.github.baselines.runs import MOST_ARTIFACTS, MOST_RUNS, Artifact, Runs, WorkflowRun
 
+MOST_ASKED = 50
+"""How many runs are asked for their artifacts, one by one, when those that are listed by name do not reach back far
+enough."""
 _SUCCESS = "success"
 
 
@@ -66,7 +70,7 @@ class _Met:
 
 
 class _Succeeded:
-    """The successful runs of a branch by their numbers, asked for as far back as they are looked up."""
+    """The successful runs of a workflow on a branch, asked for as far back as they are looked up."""
 
     def __init__(self, newest_first: Iterator[WorkflowRun]) -> None:
         self._rest = newest_first
@@ -78,9 +82,19 @@ class _Succeeded:
             run = next(self._rest, None)
             if run is None:
                 break
-            self._known[run.number] = run
-            self._oldest = run.number
+            self._keep(run)
         return self._known.get(number)
+
+    def newest(self) -> Iterator[WorkflowRun]:
+        """All of them, newest first."""
+        yield from list(self._known.values())
+        for run in self._rest:
+            self._keep(run)
+            yield run
+
+    def _keep(self, run: WorkflowRun) -> None:
+        self._known[run.number] = run
+        self._oldest = run.number
 
 
 def find_baseline(runs: Runs, wanted: Wanted, merge_base: str) -> Reference | NoBaseline:
@@ -89,7 +103,9 @@ def find_baseline(runs: Runs, wanted: Wanted, merge_base: str) -> Reference | No
     `merge_base` is empty when it is not known, or means nothing.
     """
     if merge_base:
-        at_base = sorted(filter(wanted.fits, runs.at_commit(merge_base, wanted.branch)), key=lambda run: -run.number)
+        at_base = sorted(
+            filter(wanted.fits, runs.at_commit(wanted.workflow, merge_base, wanted.branch)), key=lambda run: -run.number
+        )
         for run in at_base:
             artifact = _usable(runs, run.number, wanted.artifact)
             if artifact is not None:
@@ -106,10 +122,14 @@ def _usable(runs: Runs, run: int, name: str) -> Artifact | None:
 
 
 def _newest(runs: Runs, wanted: Wanted, met: _Met) -> Reference | None:
-    """The newest run that fits, through the artifacts of the name: most runs of a branch may have none."""
+    """The newest run that fits, through the artifacts of the name: most runs of a branch may have none.
+
+    Others have artifacts of that name too, every pull request for one. When there are so many that the list ends before
+    a run fits, the newest runs are asked one by one.
+    """
     best: Reference | None = None
     why_of_run: dict[int, Marked | None] = {}
-    succeeded = _Succeeded(runs.succeeded_on(wanted.branch))
+    succeeded = _Succeeded(runs.succeeded_on(wanted.workflow, wanted.branch))
     for artifact in runs.artifacts_named(wanted.artifact):
         if best is not None and artifact.created_at < best.run.created_at:
             # What follows was made before that run began: by older runs, or older attempts.
@@ -123,7 +143,18 @@ def _newest(runs: Runs, wanted: Wanted, met: _Met) -> Reference | None:
                 best = Reference(run, _usable(runs, run.number, wanted.artifact) or artifact)
         if why_not:
             met.why[why_not] += 1
+    if best is None and met.why.total() >= MOST_ARTIFACTS:
+        return _asked(runs, wanted, succeeded.newest())
     return best
+
+
+def _asked(runs: Runs, wanted: Wanted, newest_first: Iterator[WorkflowRun]) -> Reference | None:
+    """The first of the runs that fit which has the artifact."""
+    for run in islice(filter(wanted.fits, newest_first), MOST_ASKED):
+        artifact = _usable(runs, run.number, wanted.artifact)
+        if artifact is not None:
+            return Reference(run, artifact)
+    return None
 
 
 def _why_not(artifact: Artifact, wanted: Wanted) -> Marked | None:
@@ -140,9 +171,9 @@ def _why_not(artifact: Artifact, wanted: Wanted) -> Marked | None:
 
 def _why_no_run(run: WorkflowRun | None, wanted: Wanted) -> Marked | None:
     if run is None:
-        return told("of runs that are not among the newest {:,} that succeeded", MOST_RUNS)
-    if wanted.workflow not in (run.workflow, str(run.workflow_number)):
-        return told("of other workflows")
+        return told(
+            "of runs of other workflows, or that did not succeed, or beyond the newest {:,} that did", MOST_RUNS
+        )
     if run.event not in OF_A_BRANCH:
         return told("of runs that may have run proposed changes")
     return None if wanted.fits(run) else told("of later runs")
@@ -163,13 +194,15 @@ def _advice(wanted: Wanted) -> Sentence:
     advice = told(
         "To make a baseline, let a run of {workflow} on {branch}, on push, on schedule or by hand, upload its rollouts "
         "as artifact {artifact} and succeed: the next comparison finds it. Set {options} or {last} to look "
-        "elsewhere. At most the newest {most:,} artifacts of a name are looked at.",
+        "elsewhere. At most the newest {most:,} artifacts of a name are looked at, and those of the newest {asked:,} "
+        "runs.",
         workflow=quoted(wanted.workflow),
         branch=quoted(wanted.branch),
         artifact=quoted(wanted.artifact),
         options=listed(", ", map(field_name, ("old-branch", "old-workflow"))),
         last=field_name("old-run-id"),
         most=MOST_ARTIFACTS,
+        asked=MOST_ASKED,
     )
     return Sentence(advice)
 

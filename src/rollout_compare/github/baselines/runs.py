@@ -6,7 +6,7 @@ not match anything that is looked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -17,7 +17,7 @@ from rollout_compare.github.api.payload import text_at, value_at
 MOST_ARTIFACTS = 2_000
 """How many artifacts of a name are gone through, from the newest on."""
 MOST_RUNS = 1_000
-"""How many successful runs of a branch are gone through: GitHub lists no more."""
+"""How many successful runs of a workflow on a branch are gone through: GitHub lists no more."""
 _PER_PAGE = 100
 _LONGEST_ID = 1 << 63
 
@@ -73,16 +73,26 @@ class Runs:
         """One run."""
         return _run(self._client.get(f"{self._path}/actions/runs/{number}"))
 
-    def at_commit(self, sha: str, branch: str) -> Iterator[WorkflowRun]:
-        """The runs of a commit on a branch."""
-        asked = {"head_sha": sha, "branch": branch, "exclude_pull_requests": "true"}
-        return map(_run, self._client.pages(f"{self._path}/actions/runs", asked, member="workflow_runs", most=10))
+    def at_commit(self, workflow: str, sha: str, branch: str) -> Iterator[WorkflowRun]:
+        """The runs of a workflow, its file name or number, of a commit on a branch."""
+        return self._of_workflow(workflow, {"head_sha": sha, "branch": branch})
 
-    def succeeded_on(self, branch: str) -> Iterator[WorkflowRun]:
-        """The runs on a branch that succeeded, newest first, page by page, up to a limit."""
-        asked = {"branch": branch, "status": "success", "exclude_pull_requests": "true"}
-        most = MOST_RUNS // _PER_PAGE
-        return map(_run, self._client.pages(f"{self._path}/actions/runs", asked, member="workflow_runs", most=most))
+    def succeeded_on(self, workflow: str, branch: str) -> Iterator[WorkflowRun]:
+        """The runs of a workflow on a branch that succeeded, newest first, page by page, up to a limit."""
+        return self._of_workflow(workflow, {"status": "success", "branch": branch})
+
+    def _of_workflow(self, workflow: str, asked: Mapping[str, str]) -> Iterator[WorkflowRun]:
+        """Runs of one workflow, so that those of others do not fill the pages; of an unknown one there are none."""
+        if not workflow:
+            return
+        path = f"{self._path}/actions/workflows/{quote(workflow, safe='')}/runs"
+        asked = {**asked, "exclude_pull_requests": "true"}
+        try:
+            yield from map(_run, self._client.pages(path, asked, member="workflow_runs", most=MOST_RUNS // _PER_PAGE))
+        except ApiError as fault:
+            # A token that may not look is told so when it asks for the artifacts.
+            if fault.status != 404:
+                raise
 
     def artifacts_of(self, run: int, name: str) -> list[Artifact]:
         """The artifacts of that name of a run, newest first: a run that was started again may have several."""

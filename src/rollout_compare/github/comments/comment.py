@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -34,6 +34,9 @@ _RUN_LINE = re.compile(r"<!-- rollout-compare-run (\{.*\}) -->")
 _ACTIONS_BOT = "github-actions[bot]"
 _MOST_PAGES = 300
 _TRIES = 3
+_FURTHEST_AHEAD = 20_000_000_000
+"""How far ahead the id of a newer run may be. GitHub counts the runs of all repositories together, about 8 thousand
+million in 2025. A stamp further ahead is not of a run, and must not keep the comment for ever."""
 _TOO_LONG = re.compile(r"body is too long", re.IGNORECASE)
 
 
@@ -59,7 +62,8 @@ class Stamp(NamedTuple):
         if head and self.head and other.head and (self.head == head) != (other.head == head):
             return self.head == head
         # Outside of a run there is no order.
-        return bool(other.run.run_id) and self.run > other.run
+        is_known = other.run.run_id > 0 and self.run.run_id - other.run.run_id <= _FURTHEST_AHEAD
+        return is_known and self.run > other.run
 
     def is_other_of_same_run(self, other: Stamp) -> bool:
         """Whether both are of one run, but of other inputs."""
@@ -89,6 +93,11 @@ class Comment:
     is_ours: bool
     by_bot: bool
 
+    @property
+    def posted(self) -> Posted:
+        """The comment as one that stands."""
+        return Posted(self.number, self.url)
+
 
 class Thread(NamedTuple):
     """The comments of a pull request that carry our marker, oldest first, and its head commit now."""
@@ -104,6 +113,19 @@ class Posted(NamedTuple):
 
     number: int
     url: str
+
+
+_NOT_POSTED = Posted(0, "")
+
+
+class _Report(NamedTuple):
+    """What is to stand in the comment."""
+
+    bodies: Callable[[int], str]
+    """The body within a number of code points."""
+    stamp: Stamp
+    sizes: Sequence[int]
+    """Numbers of code points that are tried, one after the other."""
 
 
 class Writer:
@@ -124,70 +146,82 @@ class Writer:
         self._warn = warn
         self._tell = tell
         self._login = _ACTIONS_BOT
+        self._shared: set[int] = set()
+        """Pull requests whose comment is shared by several comparisons of this run: told once."""
 
     def write(
-        self, number: int, bodies: Callable[[int], str], stamp: Stamp, *, create: bool = True, sizes: Iterable[int]
+        self, number: int, bodies: Callable[[int], str], stamp: Stamp, *, create: bool = True, sizes: Sequence[int]
     ) -> Posted:
         """Bring the comment of a pull request up to date. Raises ApiError when that cannot be done.
 
         `bodies` gives the body within a number of code points; `sizes` are tried one after the other when GitHub
         finds a body too long. `create`: whether there should be a comment if there is none yet.
         """
-        sizes = list(sizes)
+        report = _Report(bodies, stamp, sizes)
         thread = self._thread(number)
         for other in thread.others:
             self._warn(f"a comment by a different bot carries the same marker and is left alone: {other.url}")
-        if not thread.ours and not create:
-            return Posted(0, "")
-        for comment in thread.ours:
-            standing = Stamp.from_body(comment.body)
-            if standing is not None and stamp.is_other_of_same_run(standing):
-                self._warn(
-                    "two comparisons of this run share one comment, and the last one stays: "
-                    "give each its own `comment-id`"
-                )
         if thread.ours:
-            return self._settle(thread, number, bodies, stamp, sizes)
-        return self._create(number, bodies, stamp, sizes)
+            return self._settle(thread, number, report, may_create=create)
+        return self._create(number, report) if create else _NOT_POSTED
 
-    def _create(self, number: int, bodies: Callable[[int], str], stamp: Stamp, sizes: list[int]) -> Posted:
+    def _create(self, number: int, report: _Report) -> Posted:
+        """Post a comment, and see what others posted meanwhile. It is done once at most: a list may lag behind."""
         path = f"/repos/{self._repository}/issues/{number}/comments"
-        created = self._sized(bodies, sizes, lambda body: self._post(path, number, body, stamp))
+        created = self._sized(report, lambda body: self._post(path, number, body, report.stamp))
         try:
             thread = self._thread(number)
         except ApiError as fault:
             self._warn(f"whether another run commented at the same time is not known ({fault})")
-            return created
+            return created.posted
+        if created.number and all(comment.number != created.number for comment in thread.ours):
+            thread = thread._replace(ours=sorted([*thread.ours, created], key=lambda comment: comment.number))
         if not thread.ours or [comment.number for comment in thread.ours] == [created.number]:
-            return created
-        return self._settle(thread, number, bodies, stamp, sizes)
+            return created.posted
+        return self._settle(thread, number, report, may_create=False)
 
-    def _settle(
-        self, thread: Thread, number: int, bodies: Callable[[int], str], stamp: Stamp, sizes: list[int]
-    ) -> Posted:
+    def _settle(self, thread: Thread, number: int, report: _Report, *, may_create: bool) -> Posted:
         """Leave one comment, the oldest, with the report that is to stand: ours, or one that ours must not replace."""
-        oldest = thread.ours[0]
-        better = self._better(thread, stamp)
+        self._tell_of_other_jobs(thread, number, report.stamp)
+        while thread.ours:
+            oldest, *rest = thread.ours
+            try:
+                self._change(oldest, thread, report)
+            except ApiError as fault:
+                if fault.status != 404:
+                    raise
+                # Somebody deleted it meanwhile, or before, and the list lags behind.
+                thread = thread._replace(ours=rest)
+            else:
+                self._delete(rest)
+                return oldest.posted
+        return self._create(number, report) if may_create else _NOT_POSTED
 
-        def change(body: str) -> Posted:
-            if _normal(body) == _normal(oldest.body):
-                return Posted(oldest.number, oldest.url)
-            path = f"/repos/{self._repository}/issues/comments/{oldest.number}"
-            self._client.patch(path, {"body": body})
-            return Posted(oldest.number, oldest.url)
+    def _change(self, comment: Comment, thread: Thread, report: _Report) -> None:
+        """Let a comment hold the report that is to stand, if it does not yet."""
 
-        try:
-            settled = self._sized(bodies, sizes, change) if better is None else change(better.body)
-        except ApiError as fault:
-            if fault.status != 404:
-                raise
-            # Somebody deleted it meanwhile.
-            rest = thread._replace(ours=thread.ours[1:])
-            if rest.ours:
-                return self._settle(rest, number, bodies, stamp, sizes)
-            return self._create(number, bodies, stamp, sizes)
-        self._delete(thread.ours[1:])
-        return settled
+        def write(body: str) -> Comment:
+            if _normal(body) != _normal(comment.body):
+                path = f"/repos/{self._repository}/issues/comments/{comment.number}"
+                self._client.patch(path, {"body": body})
+            return comment
+
+        better = self._better(thread, report.stamp)
+        if better is None:
+            self._sized(report, write)
+        else:
+            write(better.body)
+
+    def _tell_of_other_jobs(self, thread: Thread, number: int, stamp: Stamp) -> None:
+        """Warn, once for a pull request, that a report of this run is about to be replaced by one of the same run."""
+        stamps = (Stamp.from_body(comment.body) for comment in thread.ours)
+        if number not in self._shared and any(
+            standing is not None and stamp.is_other_of_same_run(standing) for standing in stamps
+        ):
+            self._shared.add(number)
+            self._warn(
+                "two comparisons of this run share one comment, and the last one stays: give each its own `comment-id`"
+            )
 
     def _better(self, thread: Thread, stamp: Stamp) -> Comment | None:
         """The comment with the report that ours must not replace; the best one of several."""
@@ -205,7 +239,7 @@ class Writer:
             self._tell("the comment is about the pull request's current commit, and this run is not: the comment stays")
         return best[0]
 
-    def _post(self, path: str, number: int, body: str, stamp: Stamp) -> Posted:
+    def _post(self, path: str, number: int, body: str, stamp: Stamp) -> Comment:
         """Post a comment; after a failure that may have posted it, look before trying again."""
         attempts = self._client.patience.attempts(_TRIES)
         while True:
@@ -215,18 +249,19 @@ class Writer:
                 attempts.wait_after(fault)
                 for comment in self._thread(number).ours:
                     if Stamp.from_body(comment.body) == stamp:
-                        return Posted(comment.number, comment.url)
+                        return comment
             else:
                 # Where GraphQL is missing, only this tells who we are.
                 self._login = text_at(made, "user", "login") or self._login
-                return Posted(_identity(value_at(made, "id")), text_at(made, "html_url"))
+                by_bot = value_at(made, "user", "type") == "Bot"
+                return Comment(_identity(value_at(made, "id")), body, text_at(made, "html_url"), True, by_bot)  # noqa: FBT003
 
-    def _sized(self, bodies: Callable[[int], str], sizes: list[int], write: Callable[[str], Posted]) -> Posted:
-        for size in sizes:
+    def _sized(self, report: _Report, write: Callable[[str], Comment]) -> Comment:
+        for size in report.sizes:
             try:
-                return write(bodies(size))
+                return write(report.bodies(size))
             except ApiError as fault:
-                if fault.status != 422 or not _TOO_LONG.search(fault.message) or size == sizes[-1]:
+                if fault.status != 422 or not _TOO_LONG.search(fault.message) or size == report.sizes[-1]:
                     raise
         raise AssertionError
 
