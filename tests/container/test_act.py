@@ -46,6 +46,8 @@ IMAGES = ("act-dockeraction", "act-org-rollout-compare-v1-dockeraction")
 """What act calls the images that it builds of an Action in the repository itself, and of ours."""
 TASKS = [f"task-{number}" for number in range(30)]
 WON, LOST = ([row(task, reward) for task in TASKS] for reward in (1.0, 0.0))
+WON_AGAIN = [each | {"attempt": "a different one"} for each in WON]
+"""The same rewards: rows that are the very same are warned of."""
 EVALUATE = """\
 #!/bin/sh
 # In place of an evaluation: its rollouts lie ready.
@@ -461,7 +463,7 @@ def test_the_example_of_a_gate_fails_by_its_own_rule_alone(
 def test_the_example_for_changes_only_is_quiet_without_any(
     act: Act, example: Example, offered: dict[str, str], pull_request: GitHub, changed: bool
 ) -> None:
-    log = act(example("only-changes", new=LOST if changed else WON), offered)
+    log = act(example("only-changes", new=LOST if changed else WON_AGAIN), offered)
     assert log.status == 0
     assert log.outputs("comparison")["changed"] == ("true" if changed else "false")
     assert len(pull_request.state.bodies(1)) == (1 if changed else 0)

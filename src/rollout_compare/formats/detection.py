@@ -102,14 +102,17 @@ def _refuse_documents(given: Given) -> None:
     if given.is_folder:
         return
     head = given.head(given.name)
-    what = ""
+    what = step = ""
     if head.startswith(b"PK\x03\x04"):
-        what = "a zip"
+        what, step = "a zip", "unpack any other"
     elif has_more_lines(given, given.name) and outline(given, given.name):
         first_line = given.first_line(given.name).rstrip()
         # A first row that is faulty is another matter.
         if first_line.endswith((b"{", b"[", b",", b":")):
             what = "one JSON document"
+            step = "of any other, jq -c . FILE writes each object on one line"
+            if first_line.lstrip().startswith(b"["):
+                step = "of any other, jq -c '.[]' FILE writes its members a line each"
     if what:
         known = _named((known.format() for known in _TABLE.values()), ", ")
-        raise CompareInputError(given.path, f"{what}, not JSON Lines; known are: {known}")
+        raise CompareInputError(given.path, f"{what}, not JSON Lines; known are: {known}; {step}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+import shlex
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -314,3 +316,30 @@ def test_a_chosen_reward_that_is_text_is_unreadable(rollouts: Rollouts, run: Com
     done = run(path, path, "--reward", "said")
     assert done.status == 1
     assert done.err == f"error: {path}:1: `said` is a string, not a number (task a)\n"
+
+
+def test_a_side_without_rows_is_empty_whatever_is_chosen_of_it(rollouts: Rollouts, summary: Summary) -> None:
+    found = summary(
+        rollouts.write("old.jsonl", tasks(split="dev")), rollouts.write("new.jsonl", []), "--where", "split=dev"
+    )
+    assert found["warnings"][0]["code"] == "empty_side"
+
+
+@pytest.mark.parametrize("call", ["function_call", "reasoning", "function_call_output"])
+def test_what_follows_the_first_call_is_not_part_of_the_prompt(judge: Judge, call: str) -> None:
+    def rows(text: str, asked: str = "question") -> list[Json]:
+        said = [{"role": "user", "content": asked}, {"type": call, "arguments": text, "output": text}]
+        return tasks(messages=said)
+
+    assert "prompts_differ" not in codes(judge(rows("one"), rows("two")))
+    assert "prompts_differ" in codes(judge(rows("one"), rows("one", "a different one")))
+
+
+def test_the_choice_that_is_offered_may_be_pasted_into_a_shell(rollouts: Rollouts, summary: Summary) -> None:
+    rows = [each for name in ("one agent; ls", "a $different one") for each in tasks(agent_ref={"name": name})]
+    old = rollouts.write("old.jsonl", rows)
+    new = rollouts.write("new.jsonl", [{**each, "agent_ref": {"name": "new"}} for each in rows[:12]])
+    [mixed] = [each for each in summary(old, new)["warnings"] if each["code"] == "agents_mixed"]
+    offered = re.search(r"`(--old-where .*?)` would", mixed["sentence"])
+    assert offered is not None, mixed["sentence"]
+    assert summary(old, new, *shlex.split(offered[1]))["statistics"]["n"] == 12

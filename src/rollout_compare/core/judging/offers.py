@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from rollout_compare.core.joining.join import Joined
@@ -48,4 +49,5 @@ def where_offers(joined: Joined, mixed: Mixed) -> Iterator[Marked]:
         if len(tasks) > 1:
             code, number = max(tasks.items(), key=lambda item: item[1])
             name = str(list(own.names)[code])
-            yield told("{} would compare {:,} tasks", field_name(f"--{side}-where {field}={name}"), number)
+            option = f"--{side}-where {shlex.quote(f'{field}={name}')}"
+            yield told("{} would compare {:,} tasks", field_name(option), number)

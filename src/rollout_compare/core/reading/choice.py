@@ -78,7 +78,8 @@ class Choice:
         """What the fields hold instead, when no row fits."""
         told = []
         for condition in self.conditions:
-            values = [shortened(value, _LONGEST_VALUE) for value, _ in self.seen[condition.field].most_common(_TOLD)]
+            seen = self.seen.get(condition.field, Counter())
+            values = [shortened(value, _LONGEST_VALUE) for value, _ in seen.most_common(_TOLD)]
             held = f"it is {', '.join(values)}" if values else "no row has that field"
             told.append(f"no row has {condition}: {held}")
         return "; ".join(told)

@@ -71,7 +71,8 @@ def load_side(  # noqa: PLR0913 - the public face: each is named
             loader.read_shard(shard)
         else:
             loader.read_source(shard)
-    if choice.conditions and not len(side):
+    # A side that has no rows to choose from is an empty one.
+    if choice.seen and not len(side):
         raise CompareInputError(given[0], redact(choice.why_nothing_is_left()))
     return side
 

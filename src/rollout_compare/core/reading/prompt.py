@@ -14,6 +14,8 @@ _OTHER_PART = "\x1d"
 _DEFAULT_ROLE = "user"
 _ANSWERING = frozenset({"assistant", "model", "tool", "function"})
 """Roles of messages that are no longer what was asked."""
+_CALLS = frozenset({"function_call", "function_call_output", "reasoning"})
+"""Types of the items that are not either; these have no role."""
 
 NO_PROMPT = 0
 
@@ -85,7 +87,7 @@ class Fingerprints:
         try:
             messages = _decode(raw)
         except (msgspec.MsgspecError, RecursionError):
-            messages = _messages(_loads(bytes(raw)))
+            messages = _messages(_before_calls(_loads(bytes(raw))))
         asked = list(takewhile(lambda message: message.role not in _ANSWERING, messages))
         return _of_messages(asked)
 
@@ -103,6 +105,13 @@ def _loads(raw: bytes) -> Any:
     except (ValueError, RecursionError):
         # Only numbers of thousands of digits and very deep nesting get here: no prompt to speak of.
         return None
+
+
+def _before_calls(value: Any) -> Any:
+    """The items of a conversation up to the first that tells of an answer without being a message."""
+    if not isinstance(value, list):
+        return value
+    return list(takewhile(lambda item: not (isinstance(item, dict) and str(item.get("type")) in _CALLS), value))
 
 
 def _messages(value: Any) -> list[Message]:
