@@ -343,3 +343,18 @@ def test_the_choice_that_is_offered_may_be_pasted_into_a_shell(rollouts: Rollout
     offered = re.search(r"`(--old-where .*?)` would", mixed["sentence"])
     assert offered is not None, mixed["sentence"]
     assert summary(old, new, *shlex.split(offered[1]))["statistics"]["n"] == 12
+
+
+def test_a_reward_that_no_row_has_is_named_as_it_was_asked_for(rollouts: Rollouts, summary: Summary) -> None:
+    old, new = rollouts.write("old.jsonl", tasks(score=1.0)), rollouts.write("new.jsonl", tasks(scoer=1.0))
+    told = [
+        each["sentence"] for each in summary(old, new, "--reward", "scoer")["warnings"] if each["code"] == "no_rewards"
+    ]
+    assert told == ["no row of the old side has a reward in `scoer`; `--reward score` would score 12 rows"]
+
+
+def test_blank_lines_of_a_plan_are_not_planned(rollouts: Rollouts, summary: Summary) -> None:
+    old = rollouts.write("old.jsonl", tasks(note="old"))
+    new = rollouts.write("new.jsonl", tasks(note="new"))
+    (new.parent / "new_materialized_inputs.jsonl").write_text("{}\n" * 12 + "   \n\t \r\n\n")
+    assert "rollouts_lost" not in codes(summary(old, new))

@@ -252,7 +252,9 @@ def _no_rewards(side: Side, name: SideName) -> Iterator[CheckWarning]:
     ranges = side.main_ranges()
     rows = sum(map(len, ranges))
     if rows and all(math.isnan(side.rewards[row]) for own in ranges for row in own):
-        said = [told("no row of the {} side has a reward", name)]
+        asked = side.choice.reward
+        where = told("") if asked is None else told(" in {}", field_name(asked))
+        said = [told("no row of the {} side has a reward{}", name, where)]
         said += [
             told("{} would score {}", field_name(f"--reward {field}"), counted(number, "row"))
             for field, number in reward_offers(side)

@@ -11,6 +11,8 @@ from rollout_compare.core.reading.lines import LineFile, Progress
 
 _LARGEST = 1 << 20
 """Longest `<stem>_coverage.json` that is read, in bytes."""
+_PERHAPS_BLANK = 64
+"""A line of so many bytes is taken for one that holds something."""
 
 
 def expected_in(path: str) -> int | None:
@@ -29,4 +31,6 @@ def expected_in(path: str) -> int | None:
 def lines_of(path: str, progress: Progress | None) -> int:
     """How many lines of a file hold something. Raises CompareInputError when it cannot be read."""
     with LineFile(path, progress) as file:
-        return sum(not is_blank(line) if len(line) < 2 else 1 for block in file.blocks() for line in block.lines)
+        return sum(
+            not is_blank(line) if len(line) < _PERHAPS_BLANK else 1 for block in file.blocks() for line in block.lines
+        )
