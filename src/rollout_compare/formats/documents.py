@@ -58,7 +58,7 @@ def object_of(content: Content | None) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-class Shape(Generic[S]):
+class Layout(Generic[S]):
     """Objects of which only some fields are wanted, those of a struct; all may be absent, and of any type."""
 
     def __init__(self, kind: type[S]) -> None:
@@ -68,7 +68,7 @@ class Shape(Generic[S]):
         self._names = [(field.name, field.encode_name) for field in msgspec.structs.fields(kind)]
 
     @classmethod
-    def with_value(cls, kind: type[S], name: str | None) -> Shape[Any]:
+    def with_value(cls, kind: type[S], name: str | None) -> Layout[Any]:
         """The same with the field `name` as well, as `value`; no field has a name that cannot be that of a field."""
         if name is None or not name.isprintable() or set('"\\') & set(name) or name in kind.__struct_encode_fields__:
             name = "value"
@@ -143,7 +143,7 @@ class Document:
         except (ValueError, RecursionError):
             self._place.fail(f"the field {name} cannot be read")
 
-    def elements(self, shape: Shape[S]) -> Iterator[S]:
+    def elements(self, shape: Layout[S]) -> Iterator[S]:
         """The elements of the list, each an object. Raises CompareInputError for one that is not."""
         for number, element in enumerate(self._list or (), start=1):
             try:
@@ -259,7 +259,7 @@ def _why(fault: ValueError) -> str:
     return f"not JSON: {fault.msg} (line {fault.lineno}, column {fault.colno})"
 
 
-def lines_of(given: Given, member: str, shape: Shape[S]) -> Iterator[tuple[int, S, Line]]:
+def lines_of(given: Given, member: str, shape: Layout[S]) -> Iterator[tuple[int, S, Line]]:
     """The objects on the lines of a file, each with its line's number and what is written there until the next one.
 
     Raises CompareInputError for a line that is not a JSON object.

@@ -19,7 +19,7 @@ from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.reading.json_line import field_of
 from rollout_compare.core.sentences import counted, quoted, told
 from rollout_compare.formats.attempt import Attempt, Reading
-from rollout_compare.formats.documents import Document, Place, S, Shape, object_of
+from rollout_compare.formats.documents import Document, Layout, Place, S, object_of
 from rollout_compare.formats.given import LARGEST_DOCUMENT, Given
 from rollout_compare.formats.inspect_scores import Scorer, float_of
 from rollout_compare.formats.marks import outline
@@ -64,8 +64,8 @@ class _Sample(_Key):
     invalidation: Any = None
 
 
-_KEYS: Shape[_Key] = Shape(_Key)
-_SAMPLES: Shape[_Sample] = Shape(_Sample)
+_KEYS: Layout[_Key] = Layout(_Key)
+_SAMPLES: Layout[_Sample] = Layout(_Sample)
 
 
 def detect(given: Given) -> bool:
@@ -325,7 +325,7 @@ class _Zip:
         member = f"samples/{sample.id}_epoch_{sample.epoch}.json"
         return self.one(member, _SAMPLES) if member in self.archive else sample
 
-    def one(self, member: str, shape: Shape[S]) -> S:
+    def one(self, member: str, shape: Layout[S]) -> S:
         """A member that is a sample."""
         try:
             found = shape.of(self._read(member))
@@ -354,7 +354,7 @@ class _Members:
     log: _Zip
     members: list[str]
 
-    def elements(self, shape: Shape[S]) -> Iterator[S]:
+    def elements(self, shape: Layout[S]) -> Iterator[S]:
         """The samples."""
         return (self.log.one(member, shape) for member in self.members)
 

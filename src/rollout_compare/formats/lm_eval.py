@@ -19,7 +19,7 @@ from rollout_compare.core.reading.inputs import listed
 from rollout_compare.core.reading.lines import Line
 from rollout_compare.core.sentences import Marked, field_name, named, quoted, told
 from rollout_compare.formats.attempt import Attempt, Reading
-from rollout_compare.formats.documents import Shape, lines_of, value_of
+from rollout_compare.formats.documents import Layout, lines_of, value_of
 from rollout_compare.formats.given import Given
 from rollout_compare.formats.marks import fields_of_first_line
 from rollout_compare.formats.values import Id, compact, mapping, name, number, sequence, text
@@ -98,7 +98,7 @@ def rows(given: Given, reading: Reading) -> Iterator[dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _SampleFile:
     member: str
     task: str | None
     """None when the file's name does not tell."""
@@ -109,20 +109,20 @@ class _File:
         return posixpath.dirname(self.member)
 
 
-def _samples(given: Given, folder: str) -> list[_File]:
+def _samples(given: Given, folder: str) -> list[_SampleFile]:
     found = []
     for member in given.files(folder, ending=".jsonl"):
         parts = _SAMPLES.fullmatch(posixpath.basename(member))
         if parts is not None:
-            found.append(_File(member, parts["task"], parts["time"]))
+            found.append(_SampleFile(member, parts["task"], parts["time"]))
     return found
 
 
-def _files(given: Given, reading: Reading) -> list[_File]:
+def _files(given: Given, reading: Reading) -> list[_SampleFile]:
     """The files to read: of a task that was run several times the newest one."""
     if not given.is_folder:
         parts = _SAMPLES.fullmatch(given.name)
-        return [_File(given.name, parts and parts["task"], parts["time"] if parts else "")]
+        return [_SampleFile(given.name, parts and parts["task"], parts["time"] if parts else "")]
     found = _samples(given, "")
     if not found:
         models = [folder for folder in given.folders() if _samples(given, folder)]
@@ -148,7 +148,7 @@ class _AllResults:
 
 
 def _all_results(given: Given, folder: str) -> _AllResults:
-    shape = Shape(_Results)
+    shape = Layout(_Results)
     found = {"": _Results()}
     for member in given.files(folder, ending=".json"):
         parts = _RESULTS.fullmatch(posixpath.basename(member))
@@ -199,10 +199,10 @@ class _Scoring:
         )
 
 
-def _scoring(given: Given, file: _File, reward: str | None) -> _Scoring:
+def _scoring(given: Given, file: _SampleFile, reward: str | None) -> _Scoring:
     """The metric and the filter that count, by the first row of a file."""
     first: dict[str, Any] = {}
-    for _, _, line in lines_of(given, file.member, Shape(_First)):
+    for _, _, line in lines_of(given, file.member, Layout(_First)):
         first = mapping(value_of(line))
         break
     metrics = [metric for metric in sequence(first.get("metrics")) if isinstance(metric, str)]
@@ -216,10 +216,10 @@ def _scoring(given: Given, file: _File, reward: str | None) -> _Scoring:
     return _Scoring(metric, known, numeric, filtered)
 
 
-def _counted(given: Given, file: _File, scoring: _Scoring) -> Iterator[tuple[Any, Line]]:
+def _counted(given: Given, file: _SampleFile, scoring: _Scoring) -> Iterator[tuple[Any, Line]]:
     """The rows that count, one a document, each with its line."""
     seen: set[Id] = set()
-    for line_number, found, line in lines_of(given, file.member, Shape.with_value(_First, scoring.known_metric)):
+    for line_number, found, line in lines_of(given, file.member, Layout.with_value(_First, scoring.known_metric)):
         found.doc_id = name(found.doc_id)
         if found.doc_id is None:
             raise CompareInputError(given.shown(file.member), "the row has no `doc_id`", line=line_number)

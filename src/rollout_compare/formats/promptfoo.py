@@ -15,7 +15,7 @@ from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.reading.json_line import field_of
 from rollout_compare.core.sentences import field_name, named, quoted, told
 from rollout_compare.formats.attempt import Attempt, Reading
-from rollout_compare.formats.documents import Document, Place, Shape, lines_of
+from rollout_compare.formats.documents import Document, Layout, Place, lines_of
 from rollout_compare.formats.given import Given
 from rollout_compare.formats.marks import fields_of_first_line, outline
 from rollout_compare.formats.values import compact, mapping, number, numbers, sequence, text, whole
@@ -66,9 +66,9 @@ def rows(given: Given, reading: Reading) -> Iterator[dict[str, Any]]:
     if content is not None and not content.has_list:
         place.fail("not promptfoo results: there is no list `results.results`")
     # Which tasksets there are is known only once all prompts have been seen.
-    several = len({_prompt(item) for item in _items(given, member, content, Shape(_Labels))}) > 1
+    several = len({_prompt(item) for item in _items(given, member, content, Layout(_Labels))}) > 1
     scores: dict[str, None] = {}
-    for row, item in enumerate(_items(given, member, content, Shape(_Item))):
+    for row, item in enumerate(_items(given, member, content, Layout(_Item))):
         attempt = _attempt(item, reading.reward)
         if attempt is None:
             place.fail(f"result {row + 1} names no test: no description, no variables and no index")
@@ -97,7 +97,7 @@ def _is_document(given: Given, member: str) -> bool:
     return {"evalId", "results"} <= outline(given, member)
 
 
-def _items(given: Given, member: str, content: Document | None, shape: Shape[Any]) -> Iterator[Any]:
+def _items(given: Given, member: str, content: Document | None, shape: Layout[Any]) -> Iterator[Any]:
     if content is not None:
         yield from content.elements(shape)
     else:

@@ -14,7 +14,7 @@ from rollout_compare.core.errors import CompareInputError
 from rollout_compare.core.reading.json_line import field_of
 from rollout_compare.core.sentences import field_name, named, told
 from rollout_compare.formats.attempt import Attempt, Reading
-from rollout_compare.formats.documents import Document, Place, Shape
+from rollout_compare.formats.documents import Document, Layout, Place
 from rollout_compare.formats.given import Given
 from rollout_compare.formats.marks import outline
 from rollout_compare.formats.values import compact, mapping, name, number, numbers, sequence, text, total, whole
@@ -43,7 +43,7 @@ class _Simulation(msgspec.Struct):
     messages: Any = None
 
 
-_SHAPE: Shape[_Simulation] = Shape(_Simulation)
+_SHAPE: Layout[_Simulation] = Layout(_Simulation)
 
 
 def detect(given: Given) -> bool:

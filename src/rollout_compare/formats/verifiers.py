@@ -15,7 +15,7 @@ from rollout_compare.core.reading.inputs import listed
 from rollout_compare.core.reading.json_line import field_of
 from rollout_compare.core.sentences import field_name, named, quoted, told
 from rollout_compare.formats.attempt import Attempt, Reading
-from rollout_compare.formats.documents import Shape, lines_of, object_of
+from rollout_compare.formats.documents import Layout, lines_of, object_of
 from rollout_compare.formats.given import Given
 from rollout_compare.formats.marks import fields_of_first_line
 from rollout_compare.formats.values import compact, mapping, name, number, sequence, text, whole
@@ -90,7 +90,7 @@ def _metadata(given: Given) -> dict[str, Any]:
 
 def _of_results(given: Given, member: str, reading: Reading) -> Iterator[Attempt]:
     model = text(_metadata(given).get("model"))
-    for line_number, result, _ in lines_of(given, member, Shape.with_value(_Result, reading.reward)):
+    for line_number, result, _ in lines_of(given, member, Layout.with_value(_Result, reading.reward)):
         task_id = name(result.example_id)
         if task_id is None:
             raise CompareInputError(given.shown(member), "the row has no `example_id`", line=line_number)
@@ -116,7 +116,7 @@ def _first_count(*values: Any) -> int | None:
 
 def _of_traces(given: Given, member: str, reading: Reading) -> Iterator[Attempt]:
     parts: dict[str, None] = {}
-    for line_number, episode, _ in lines_of(given, member, Shape(_Episode)):
+    for line_number, episode, _ in lines_of(given, member, Layout(_Episode)):
         traces = [mapping(trace) for trace in sequence(episode.traces)]
         for trace in traces or [{}]:
             task = mapping(trace.get("task")) or mapping(episode.task)

@@ -63,7 +63,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 def html_report(facts: Facts) -> Iterator[str]:
     """The text of the file in pieces."""
     template = _environment().get_template("report.html.j2")
-    return template.generate(_Page(facts).context())
+    return template.generate(_HtmlPage(facts).context())
 
 
 @lru_cache
@@ -103,7 +103,7 @@ class _Group:
     bar: Bar | None
 
 
-class _Page:
+class _HtmlPage:
     """What the template prints. Everything is plain text, but for the data of the script."""
 
     def __init__(self, facts: Facts) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rollout_compare.core.causes.grouping import Kind
 from rollout_compare.core.judging.classify import Tasks
 from rollout_compare.core.judging.importance import FlipKind, flips_by_importance
-from rollout_compare.core.logs.search import Wanted
+from rollout_compare.core.logs.search import WantedOutputs
 from rollout_compare.core.schema import Both, SideName
 
 LOOKED_AT = 500
@@ -49,7 +49,7 @@ class Selection:
         """How many flips do not have their tests compared."""
         return sum(max(0, len(self.by_kind[kind]) - COMPARED) for kind in _FLIPS)
 
-    def wanted(self, tasks: Tasks) -> Both[Wanted]:
+    def wanted(self, tasks: Tasks) -> Both[WantedOutputs]:
         """The rows that will be asked how they ended."""
         rows: Both[set[int]] = Both(set(), set())
         searched: Both[set[int]] = Both(set(), set())
@@ -59,7 +59,7 @@ class Selection:
                 rows.of(side).update(own)
             if is_looked_at:
                 searched.of(loser).add(losing)
-        return Both(Wanted((), rows.old, searched.old), Wanted((), rows.new, searched.new))
+        return Both(WantedOutputs((), rows.old, searched.old), WantedOutputs((), rows.new, searched.new))
 
 
 def rows_of(tasks: Tasks, position: int, loser: SideName, losing: int) -> Both[list[int]]:

@@ -21,7 +21,7 @@ from rollout_compare.core.logs.confined import (
 from rollout_compare.core.logs.ending import NOTHING_SAID, EndSearch, RowEnd, telling_lines
 from rollout_compare.core.logs.field_text import shown_text, texts_within
 from rollout_compare.core.logs.places import places_as_named, places_by_last_parts
-from rollout_compare.core.logs.search import LogSearch, VerifierOutput, Wanted
+from rollout_compare.core.logs.search import LogSearch, VerifierOutput, WantedOutputs
 from rollout_compare.core.logs.tail import SHORT_WINDOW, WINDOW, tail_of
 from rollout_compare.core.reading.json_line import field_of, fields_and_raw_fields
 from rollout_compare.core.reading.lines import InputChangedError, InputFile, read_rows
@@ -109,7 +109,7 @@ class Finder:
     def _fields(self) -> tuple[str, ...]:
         return (*EMBEDDED_VERIFIER_FIELDS, *self.search.fields, *FALLBACK_VERIFIER_FIELDS, *REASON_FIELDS)
 
-    def prepare(self, wanted: Wanted) -> None:
+    def prepare(self, wanted: WantedOutputs) -> None:
         """Read now what can be read only by streaming an input once more; the rest is read when it is asked for."""
         packed: dict[str, tuple[InputFile, list[int]]] = {}
         for row in sorted({*wanted.outputs, *wanted.ends}):

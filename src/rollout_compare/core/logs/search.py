@@ -48,7 +48,7 @@ class LogSearch:
     """What is looked for to tell how a row ended; None for nothing."""
 
 
-class Wanted(NamedTuple):
+class WantedOutputs(NamedTuple):
     """Rows of one side that will be asked for, by their numbers."""
 
     outputs: Collection[int] = ()

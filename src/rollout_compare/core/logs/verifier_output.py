@@ -12,13 +12,13 @@ from rollout_compare.core.compare import Comparison
 from rollout_compare.core.judging.classify import Tasks
 from rollout_compare.core.logs.ending import RowEnd
 from rollout_compare.core.logs.finder import Finder, ResultsFolder
-from rollout_compare.core.logs.search import LogSearch, VerifierOutput, Wanted
+from rollout_compare.core.logs.search import LogSearch, VerifierOutput, WantedOutputs
 from rollout_compare.core.redaction import Redaction
 from rollout_compare.core.schema import FLIPS, Both, SideName
 
 LONGEST_TAIL = 2_000
 """The longest tail that a report with room for it shows, in lines."""
-_NO_ENDS = Both(Wanted(), Wanted())
+_NO_ENDS = Both(WantedOutputs(), WantedOutputs())
 
 
 class VerifierOutputs:
@@ -30,7 +30,7 @@ class VerifierOutputs:
 
     @classmethod
     def from_comparison(
-        cls, comparison: Comparison, search: LogSearch, ends: Both[Wanted] = _NO_ENDS
+        cls, comparison: Comparison, search: LogSearch, ends: Both[WantedOutputs] = _NO_ENDS
     ) -> VerifierOutputs:
         """The verifier outputs of a comparison; what can be read only once more as a whole is read now.
 
